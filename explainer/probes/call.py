@@ -30,6 +30,9 @@ _OPERATORS = {
     ast.LShift: "lshift",
     ast.RShift: "rshift",
 }
+#: Expressions that are computed again for their shapes, and of calls with more operands than so many none is.
+_WORKED_OUT = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Attribute)
+_FEW = 4
 
 
 @frozen
@@ -179,8 +182,30 @@ def call(scene: Scene) -> CallFact | None:
     if failing is None:
         return None
     node = call_node(failing.node)
-    facts = tuple(fact_of_operand(operand, scene) for operand in operands(scene) if operand.value is not MISSING)
+    facts = tuple(filter(None, (_fact(operand, scene) for operand in operands(scene))))
     return CallFact(function_name(node), failing.source.text(node), facts, failing.source.span(node))
+
+
+def _fact(operand: Operand, scene: Scene) -> Any:
+    """The fact of an operand, of one that has no name as it is computed once more; None where nothing is known."""
+    return fact_of_operand(operand, scene) if operand.value is not MISSING else _computed(scene).get(operand.name)
+
+
+def _computed(scene: Scene) -> dict[str, TensorFact]:
+    """The operands that only an operator of torch's was given, whose values no frame holds, by their text."""
+    return scene.once("computed operands", lambda: _computed_again(scene)) or {}
+
+
+def _computed_again(scene: Scene) -> dict[str, TensorFact]:
+    from explainer.replay.operands import computed
+
+    unknown = [one for one in operands(scene) if one.value is MISSING and isinstance(one.node, _WORKED_OUT)]
+    if not unknown or called_arguments(scene) is not None or len(operands(scene)) > _FEW:
+        return {}
+    source, found = scene.failing.source, computed(scene, [one.node for one in unknown])  # type: ignore[union-attr,misc]
+    return {one.name: TensorFact(one.name, tuple(seen["shape"]), seen["dtype"], seen["device"], seen["requires_grad"],
+                                 is_leaf=False, span=source.span(one.node))  # type: ignore[arg-type]
+            for one, seen in zip(unknown, found, strict=True) if seen is not None}  # fmt: skip
 
 
 def fact_of_operand(operand: Operand, scene: Scene) -> Any:
@@ -198,8 +223,9 @@ def argument(scene: Scene, index: int | None = None, name: str | None = None) ->
         chosen = next((one for one in found if name in (one.parameter, one.name)), None)
     else:
         chosen = found[index] if index is not None and index < len(found) else None
-    if chosen is not None and chosen.value is not MISSING:
-        return fact_of_operand(chosen, scene)
+    known = _fact(chosen, scene) if chosen is not None else None
+    if known is not None:
+        return known
     passed = called_arguments(scene) or {}
     if name not in passed:
         return None

@@ -8,7 +8,7 @@ from functools import partial
 
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
-from explainer.edits.evidence import Evidence
+from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators.samples import parts_returned
 from explainer.edits.generators.slices import channels, parting
 from explainer.edits.kinds.samples import with_collate
@@ -37,6 +37,20 @@ _PADDED_PARTS = '''def collate_padded(batch):
     if isinstance(first, torch.Tensor) and first.dim() > 0:
         return torch.nn.utils.rnn.pad_sequence(batch, batch_first=True)
     return torch.utils.data.default_collate(batch)
+'''
+_PADDED_ENDS = '''def collate_padded(batch):
+    """Pads the tensors of every sample with zeros to the largest of the batch; dicts and tuples part by part."""
+    first = batch[0]
+    if isinstance(first, dict):
+        return {key: collate_padded([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, (list, tuple)):
+        return [collate_padded(list(part)) for part in zip(*batch)]
+    if not isinstance(first, torch.Tensor):
+        return torch.utils.data.default_collate(batch)
+    padded = first.new_zeros(len(batch), *map(max, zip(*(one.shape for one in batch))))
+    for row, one in zip(padded, batch):
+        row[tuple(slice(size) for size in one.shape)] = one
+    return padded
 '''
 _PADDED_LISTS = '''def collate_padded(batch):
     """Makes tensors of lists of numbers and pads them to the longest of the batch; dicts and tuples part by part."""
@@ -82,8 +96,17 @@ def collated(evidence: Evidence) -> Iterator[Candidate]:
     crash = evidence.crash
     if crash is None or crash.function != "stack" or parting(evidence) is not None or channels(evidence) is not None:
         return
+    if _at_the_end(crash):
+        yield from _with_function(evidence, _PADDED_ENDS, "collate")
+        return
     yield from _with_function(evidence, _PADDED, "collate")
     yield from _with_function(evidence, _PADDED_PARTS, "collate")
+
+
+def _at_the_end(crash: Step) -> bool:
+    """Whether samples differ in their last size alone, as spectrograms of recordings do, and not in the first."""
+    shapes = {tuple(shape) for shape, _ in crash.before}
+    return len({shape[:-1] for shape in shapes}) == 1 and min(map(len, shapes)) > 1
 
 
 def padded_lists(evidence: Evidence) -> Iterator[Candidate]:

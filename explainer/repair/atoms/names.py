@@ -129,8 +129,8 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             for text in list(named(goal, spot.scope, old))[:3]:
                 if text not in plain:
                     yield Offer("size", spot, node, text, "expression", 1.3)
-        for goal in _proportional(value, evidence):
-            forms = [text for text in named(goal, spot.scope, old) if " " in text and old in text]
+        for goal in _proportional(value, evidence) if isinstance(node, (ast.Name, ast.Attribute)) else ():
+            forms = [text for text in named(goal, known, old) if " " in text and old in text]
             for text in forms[:_PROPORTIONAL]:
                 yield Offer("size", spot, node, text, "proportional", 0.2 + 0.4 * _strange(text, node, known, evidence))
 
