@@ -48,9 +48,10 @@ def _uncalled(spot: Spot) -> list[str]:
 
 
 def leaves_layers(source: Source) -> bool:
-    """Whether a file makes a layer or a model that it reads nowhere."""
-    owners = (one for one in source.nodes() if isinstance(one, ast.ClassDef))
-    return any(True for _ in _unread_models(source)) or any(any(_unread_layers(source, one)) for one in owners)
+    """Whether a file makes a layer, beside others that a method calls, or a model, and reads it nowhere."""
+    owners = [one for one in source.nodes() if isinstance(one, ast.ClassDef)]
+    forward = [one for one in owners if any(getattr(part, "name", "") == "forward" for part in one.body)]
+    return any(True for _ in _unread_models(source)) or any(any(_unread_layers(source, one)) for one in forward)
 
 
 def _unread_layers(source: Source, owner: ast.ClassDef) -> Iterator[str]:
