@@ -25,7 +25,7 @@ from explainer.source import Source
 
 Features = Mapping[str, float]
 Line = tuple[str, int]
-_NAMED_SO = re.compile(r"\b(\w+)\s*=\s*(?:\w+\.)*\1\b(?!\s*[.(\[])")
+_NAMED_SO = re.compile(r"\b(\w+)\s*=\s*(?:\w+\.)*(?:\w+\[[\"'])?(?:\w+_)?\1\b(?!\s*[.(\[])")
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|\S")
 #: From how many parameters of other shapes on a model is another one; those of one layer, and of two that meet.
 _LAYER, _MEETING = 2, 4

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
+from explainer.bindings import last_name
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
+from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_primary
+from explainer.source import called
 
 #: Functions whose layer has another name than the function with a capital.
 _LAYERS = {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU", "elu": "ELU", "selu": "SELU", "relu6": "ReLU6",
@@ -117,3 +122,32 @@ def _named(node: ast.AST) -> str:
 def _written(evidence: Evidence, place: Place, new: str) -> Iterator[Candidate]:
     if new:
         yield from evidence.replaced(place, new, "replace", "rename", new=new, old=" ".join(place.text.split())[:60])
+
+
+def exchanged(evidence: Evidence) -> Iterator[Candidate]:
+    """Two arguments in the other order, where one has the name of the parameter that the other is given to."""
+    layers = [call.place for layer in evidence.layers_around() for call in layer.calls]
+    for place in [*(frame.place for frame in reversed(evidence.frames)), *layers]:
+        for call in (one for one in ast.walk(place.node) if isinstance(one, ast.Call)):
+            for i, j in _crossed(call.args, _parameters(evidence, call)):
+                one, other = place.source.text(call.args[i]), place.source.text(call.args[j])
+                edits = partial(changed, place.source, [(place.source.span(call.args[i]), other),
+                                                        (place.source.span(call.args[j]), one)])  # fmt: skip
+                yield from evidence.made(edits, "swap-arguments", place.at(call), "rename", new=other, old=one)
+
+
+def _parameters(evidence: Evidence, call: ast.Call) -> list[str]:
+    """The parameters of the program's function, or class, that a call is of; none where there are several."""
+    found = evidence.defined(called(call))
+    node = found[0].node if len(found) == 1 else None
+    if isinstance(node, ast.ClassDef):
+        node = next((one for one in node.body if getattr(one, "name", "") == "__init__"), None)
+    return [one.arg for one in node.args.args if one.arg != "self"] if isinstance(node, ast.FunctionDef) else []
+
+
+def _crossed(given: Sequence[ast.expr], parameters: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """The pairs of places of which the second's argument is named as the first's parameter, whose own is not."""
+    names = [last_name(one) for one in given]
+    for i, j in itertools.permutations(range(min(len(names), len(parameters))), 2):
+        if names[j] == parameters[i] != names[i] and parameters[j] not in (names[j], *names[:i], *names[i + 1 :]):
+            yield i, j

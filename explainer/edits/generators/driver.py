@@ -16,6 +16,7 @@ from explainer.edits.evidence import Evidence, evidence_of
 WITHOUT_CALL = ("dataloader", "checkpoint", "api")
 #: The generators of each family, `module.function`, with a tier each: the lower, the surer.
 _SHAPE = {
+    "calls.exchanged": -1,
     "upstream.undone": -1,
     "collate.collated": 0,
     "squeezed.squeezed": 0,

@@ -24,7 +24,8 @@ from explainer.patterns import Pattern
 _CAST = "dtype.structural converted.converted dtype.casts"
 #: What goes before a change of a size: repairs where one thing can be meant.
 _COUNTS = (
-    "upstream.undone ordered.read_early ordered.computed_early counted.one_more counted.one_too_many sizes.named_out"
+    "calls.exchanged upstream.undone ordered.read_early ordered.computed_early counted.one_more counted.one_too_many "
+    "sizes.named_out"
 )
 _MOVED = "device.nested device.together device.created"
 _LAYOUT = Pattern(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")
