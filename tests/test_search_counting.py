@@ -14,6 +14,52 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "words numbered behind the special ones, which the length leaves out": (
+        """
+        import torch
+        MARKS = ["<pad>", "<unk>", "<end>"]
+        class Words:
+            def __init__(self, text):
+                self.listed = sorted(set(text.split()))
+                self.number = {word: i for i, word in enumerate(self.listed, start=len(MARKS))}
+            def __len__(self):
+                return len(self.listed)
+        words = Words("the cat sat on the mat")
+        table = torch.nn.Embedding(len(words), 4)
+        print(table(torch.tensor(list(words.number.values()))).sum())
+        """, "return len(self.listed)", "len(self.listed) + len(MARKS)"),
+    "one anchor for each shape, where there is one for each size of it too": (
+        """
+        import torch
+        from torch import nn
+        class Settings:
+            def __init__(self):
+                self.shapes = [0.5, 1.0, 2.0]
+                self.sizes = [8, 16]
+            @property
+            def anchors(self):
+                return len(self.shapes)
+        own = Settings()
+        head, boxes = nn.Conv2d(4, own.anchors, 1), nn.Conv2d(4, 4 * own.anchors, 1)
+        wanted = torch.cat([torch.zeros(2, 1, 5, 5) for _ in own.shapes for _ in own.sizes], dim=1)
+        maps = torch.rand(2, 4, 5, 5)
+        nn.functional.binary_cross_entropy_with_logits(head(maps), wanted).backward()
+        nn.functional.mse_loss(boxes(maps), torch.cat([wanted] * 4, dim=1)).backward()
+        """, "return len(self.shapes)", "len(self.shapes) * len(self.sizes)"),
+    "a table for the largest of numbers that are counted one by one": (
+        """
+        import torch
+        class Goods:
+            def __init__(self, numbers):
+                self.numbers = sorted(set(numbers))
+                self.row = {number: i for i, number in enumerate(self.numbers)}
+            def __len__(self):
+                return max(self.numbers) + 1
+        goods = Goods([910_433_111, 300_500_020, 910_433_111])
+        table = torch.zeros(len(goods), len(goods))
+        table[goods.row[300_500_020]] += 1
+        print(table.sum())
+        """, "return max(", "len(self.numbers)"),
     "a batch is a quarter of the data": (
         """
         import torch

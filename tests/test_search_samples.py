@@ -14,6 +14,27 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "recordings whose last size differs": (
+        """
+        import torch
+        from torch.utils.data import DataLoader
+        songs = [(torch.rand(6, 9 + i % 3), i % 2) for i in range(8)]
+        for x, y in DataLoader(songs, batch_size=4):
+            x.mean(2) @ torch.ones(6)
+        """, "DataLoader(songs", "collate_fn=collate_padded"),
+    "a sampler that a function builds for the whole set": (
+        """
+        import torch
+        from torch.utils.data import DataLoader, TensorDataset, WeightedRandomSampler, random_split
+        torch.manual_seed(0)
+        rows = [(torch.rand(2), i % 4 == 0) for i in range(24)]
+        kept, held = random_split(rows, [12, 12])
+        def balanced(part):
+            weights = torch.tensor([3.0 if rare else 1.0 for _, rare in rows])
+            return WeightedRandomSampler(weights, len(part))
+        for x, y in DataLoader(kept, batch_size=4, sampler=balanced(kept)):
+            pass
+        """, "return Weighted", "weights[part.indices]"),
     "a sampler that counts the whole set": (
         """
         import torch

@@ -14,6 +14,114 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "an up-convolution that falls one short of its skip": (
+        """
+        import torch
+        from torch import nn
+        class Up(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.grow = nn.ConvTranspose2d(width, width, 3, stride=2, padding=1)
+                self.mix = nn.Conv2d(2 * width, width, 1)
+            def forward(self, x, skip):
+                return self.mix(torch.cat([self.grow(x), skip], dim=1))
+        Up(4)(torch.rand(2, 4, 8, 8), torch.rand(2, 4, 16, 16)).sum().backward()
+        """, "self.grow = nn", "output_padding=1"),
+    "keys repeated as often as there are groups of them": (
+        """
+        import torch
+        from torch import nn
+        class Grouped(nn.Module):
+            def __init__(self, dim, heads, groups):
+                super().__init__()
+                self.heads, self.groups, self.size = heads, groups, dim // heads
+                self.times = groups
+                self.query, self.key = nn.Linear(dim, dim), nn.Linear(dim, groups * self.size)
+            def forward(self, x):
+                q = self.query(x).unflatten(-1, (self.heads, self.size)).transpose(1, 2)
+                k = self.key(x).unflatten(-1, (self.groups, self.size)).transpose(1, 2)
+                return (q + k.repeat_interleave(self.times, dim=1)).softmax(-1)
+        Grouped(96, 12, 3)(torch.rand(2, 5, 96)).sum().backward()
+        """, "self.times = groups", "heads // groups"),
+    "blocks of a decoder built for twice their own width": (
+        """
+        import torch
+        from torch import nn
+        class Tower(nn.Module):
+            def __init__(self, widths):
+                super().__init__()
+                last, self.down, self.up = 3, nn.ModuleList(), nn.ModuleList()
+                for width in widths:
+                    self.down.append(nn.Linear(last, width))
+                    last = width
+                for width in reversed(widths):
+                    self.up.append(nn.Linear(2 * width, width))
+                    last = width
+            def forward(self, x):
+                kept = []
+                for layer in self.down:
+                    x = layer(x)
+                    kept.append(x)
+                for layer in self.up:
+                    x = layer(torch.cat([x, kept.pop()], dim=1))
+                return x
+        Tower([8, 20, 36])(torch.rand(4, 3)).sum().backward()
+        """, "self.up.append", "last + width"),
+    "a product of factors the other way round, which shows where it is not square": (
+        """
+        import torch
+        a, b = torch.rand(2, 6), torch.rand(2, 6)
+        weights = [torch.zeros(6, 6), torch.zeros(9, 6)]
+        factors = [(torch.rand(2, 6), torch.rand(6, 2)), (torch.rand(2, 6), torch.rand(9, 2))]
+        for weight, (down, up) in zip(weights, factors):
+            weight.add_(down.T @ up.T)
+        """, "weight.add_", "(down.T @ up.T).t()"),
+    "a layer that is made and never called": (
+        """
+        import torch
+        from torch import nn
+        class Coder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.encode, self.decode = nn.Linear(6, 4), None
+                self.decode = nn.Linear(4, 6)
+            def forward(self, x):
+                code = self.encode(x).relu()
+                return code
+        net, x = Coder(), torch.rand(5, 6)
+        nn.functional.mse_loss(net(x), x, reduction="none").mean().backward()
+        """, "code", "self.decode("),
+    "two arguments that have each other's names": (
+        """
+        import torch
+        from torch import nn
+        class Forward(nn.Module):
+            def __init__(self, dim, inner):
+                super().__init__()
+                self.net = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, inner), nn.GELU(), nn.Linear(inner, dim))
+            def forward(self, x):
+                return x + self.net(x)
+        class Block(nn.Module):
+            def __init__(self, dim, wide):
+                super().__init__()
+                self.attend, self.feed = nn.Linear(dim, dim), Forward(wide, dim)
+            def forward(self, x):
+                return self.feed(self.attend(x))
+        Block(6, 10)(torch.rand(4, 6)).sum().backward()
+        """, "Forward(wide, dim)", "Forward(dim, wide)"),
+    "a slice from its end on in place of up to it": (
+        """
+        import torch
+        from torch import nn
+        class Placed(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.places, self.out = nn.Parameter(torch.rand(1, 7, 4)), nn.Linear(4, 2)
+            def forward(self, x):
+                count = x.size(1)
+                return self.out(x + self.places[:, count:])
+        Placed()(torch.rand(3, 7, 4)).sum().backward()
+        """, "self.places[:, count:]", "self.places[:, :count]"),
     "a transposition that puts time where the features were": (
         """
         import torch

@@ -28,6 +28,7 @@ _SHAPE = {
     "ordered.read_early": -1,
     "ordered.computed_early": 0,
     "joined.caught_up": 0,
+    "padding.short": 1,
     "sizes.named_out": 1,
     "counted.one_more": 1,
     "counted.one_too_many": 1,

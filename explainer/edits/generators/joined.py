@@ -33,10 +33,8 @@ def caught_up(evidence: Evidence) -> Iterator[Candidate]:
         apart = [b - a for a, b in zip(grown.shape[2:], other.shape[2:], strict=True)]
         if step is None or _upsampling(evidence, other) is not None:
             continue
-        if max(map(abs, apart)) < _times(step) and _whole(step):
-            yield from _rescaled(evidence, step, other)
-            yield from _interpolated(evidence, grown, other)
-            yield from _padded(evidence, grown, other)
+        if max(map(abs, apart)) < _times(step):
+            yield from _fitted(evidence, step, grown, other) if _whole(step) else ()
         elif min(apart) >= 0 and _lost_edges(grown, other) and _of_layers(evidence, other):
             yield from _cropped(evidence, grown, other)
 
@@ -80,6 +78,12 @@ def _upsampling(evidence: Evidence, operand: Operand) -> Step | None:
 def _times(step: Step) -> float:
     before = step.before[0][0]
     return step.shape[-1] / before[-1] if len(step.shape) > 2 and before[-1] else 0.0
+
+
+def _fitted(evidence: Evidence, step: Step, grown: Operand, other: Operand) -> Iterator[Candidate]:
+    yield from _rescaled(evidence, step, other)
+    yield from _interpolated(evidence, grown, other)
+    yield from _padded(evidence, grown, other)
 
 
 def _whole(step: Step) -> bool:

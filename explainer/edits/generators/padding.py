@@ -17,24 +17,28 @@ from explainer.edits.place import Place
 
 
 def padded(evidence: Evidence) -> Iterator[Candidate]:
-    """Padding for a kernel larger than its input, output_padding for transposed convolutions that fall short."""
+    """Padding for a kernel larger than its input, and for convolutions that are to keep their map."""
     for layer, _ in layers_hit(evidence):
         kernel = layer.value("kernel_size")
         if layer.type.startswith("Conv") and kernel and "ernel" in evidence.message:
             yield from _argument(evidence, layer, "padding", kernel // 2)
             yield from _argument(evidence, layer, "kernel_size", max(1, kernel - 2))
-    transposed = [s.layer for s in evidence.steps if s.layer and s.layer.type.startswith("ConvTranspose")]
-    unique = {id(layer): layer for layer in transposed if (layer.value("stride") or 1) > 1}.values()
-    for layer in unique:
-        yield from _argument(evidence, layer, "output_padding", 1)
-    yield from _all_padded(evidence, list(unique))
     convolutions = [s.layer for s in evidence.steps if s.layer and s.layer.type.startswith("Conv")]
-    for layer in {id(one): one for one in convolutions if one not in transposed}.values():
+    for layer in {id(one): one for one in convolutions if not one.type.startswith("ConvTranspose")}.values():
         kernel = layer.value("kernel_size") or 1
         if kernel > 1 and layer.value("stride") in (None, 1) and _dilated(layer):
             yield from _argument(evidence, layer, "padding", '"same"')
         if kernel > 1 and layer.value("padding") != kernel // 2:
             yield from _argument(evidence, layer, "padding", kernel // 2)
+
+
+def short(evidence: Evidence) -> Iterator[Candidate]:
+    """output_padding for transposed convolutions, which fall short of what they are to undo."""
+    transposed = [s.layer for s in evidence.steps if s.layer and s.layer.type.startswith("ConvTranspose")]
+    unique = {id(layer): layer for layer in transposed if (layer.value("stride") or 1) > 1}.values()
+    for layer in unique:
+        yield from _argument(evidence, layer, "output_padding", 1)
+    yield from _all_padded(evidence, list(unique))
 
 
 def _dilated(layer: Layer) -> bool:
