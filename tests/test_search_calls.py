@@ -14,6 +14,20 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "a parameter that is given another's value, while the caller has one of its own name": (
+        """
+        import torch
+        from torch import nn
+        class Forward(nn.Module):
+            def __init__(self, dim, inner, dropout=0.0):
+                super().__init__()
+                self.net = nn.Sequential(nn.Linear(dim, inner), nn.Dropout(dropout), nn.Linear(inner, dim))
+            def forward(self, x):
+                return self.net(x)
+        def blocks(depth, dim, inner, dropout):
+            return nn.Sequential(*[Forward(dim, inner, inner) for _ in range(depth)])
+        blocks(2, 6, 12, 0.1)(torch.rand(3, 6)).sum().backward()
+        """, "Forward(dim, inner, inner)", "Forward(dim, inner, dropout)"),
     "a method of a model that is not called": (
         """
         import torch

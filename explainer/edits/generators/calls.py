@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from explainer.bindings import last_name
+from explainer.bindings import arguments_of, last_name
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
@@ -126,14 +126,32 @@ def _written(evidence: Evidence, place: Place, new: str) -> Iterator[Candidate]:
 
 def exchanged(evidence: Evidence) -> Iterator[Candidate]:
     """Two arguments in the other order, where one has the name of the parameter that the other is given to."""
+    for place, call in _calls_on_the_way(evidence):
+        for i, j in _crossed(call.args, _parameters(evidence, call)):
+            one, other = place.source.text(call.args[i]), place.source.text(call.args[j])
+            edits = partial(changed, place.source, [(place.source.span(call.args[i]), other),
+                                                    (place.source.span(call.args[j]), one)])  # fmt: skip
+            yield from evidence.made(edits, "swap-arguments", place.at(call), "rename", new=other, old=one)
+
+
+def own_named(evidence: Evidence) -> Iterator[Candidate]:
+    """`Forward(dim, inner, inner)` -> `Forward(dim, inner, dropout)`: what has the parameter's name in the caller."""
+    for place, call in _calls_on_the_way(evidence):
+        given = arguments_of(call, _parameters(evidence, call))
+        function = place.source.function_at(call.lineno)
+        read = {last_name(one) for one in given.values()}
+        known = {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)} if function is not None else set()
+        for name, value in given.items():
+            if name in known - read and isinstance(value, (ast.Name, ast.Attribute)):
+                words: dict[str, Any] = {"new": name, "old": place.source.text(value)}
+                yield from evidence.replaced(place.at(value), name, "replace", "rename", **words)
+
+
+def _calls_on_the_way(evidence: Evidence) -> Iterator[tuple[Place, ast.Call]]:
+    """The calls on the failing stack, innermost first, and those that built the layers on the way."""
     layers = [call.place for layer in evidence.layers_around() for call in layer.calls]
     for place in [*(frame.place for frame in reversed(evidence.frames)), *layers]:
-        for call in (one for one in ast.walk(place.node) if isinstance(one, ast.Call)):
-            for i, j in _crossed(call.args, _parameters(evidence, call)):
-                one, other = place.source.text(call.args[i]), place.source.text(call.args[j])
-                edits = partial(changed, place.source, [(place.source.span(call.args[i]), other),
-                                                        (place.source.span(call.args[j]), one)])  # fmt: skip
-                yield from evidence.made(edits, "swap-arguments", place.at(call), "rename", new=other, old=one)
+        yield from ((place, one) for one in ast.walk(place.node) if isinstance(one, ast.Call))
 
 
 def _parameters(evidence: Evidence, call: ast.Call) -> list[str]:

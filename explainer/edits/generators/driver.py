@@ -29,6 +29,7 @@ _SHAPE = {
     "ordered.computed_early": 0,
     "joined.caught_up": 0,
     "padding.short": 1,
+    "calls.own_named": 1,
     "sizes.named_out": 1,
     "counted.one_more": 1,
     "counted.one_too_many": 1,
@@ -89,6 +90,8 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
         "collate.kept": 2,
     },
     "api": {
+        "calls.exchanged": -1,
+        "calls.own_named": -1,
         "calls.built_first": -1,
         "calls.together": -1,
         "calls.unpacked": -1,
