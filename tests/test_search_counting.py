@@ -14,6 +14,27 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "links shifted by how many links there were, and not by how many points": (
+        """
+        import torch
+        class Shape:
+            def __init__(self, points, links):
+                self.points, self.links = torch.rand(points, 3), links
+            @property
+            def count(self):
+                return self.points.size(0)
+        def joined(shapes):
+            points, links, owner, start = [], [], [], 0
+            for i, shape in enumerate(shapes):
+                points.append(shape.points)
+                links.append(shape.links + start)
+                owner.append(torch.full((shape.count,), i))
+                start += shape.links.size(1)
+            return torch.cat(points), torch.cat(links, dim=1), torch.cat(owner)
+        rings = [Shape(n, torch.stack([torch.arange(n).repeat(2), torch.arange(n).roll(1).repeat(2)])) for n in (4, 6, 5)]
+        points, links, owner = joined(rings)
+        print(points.index_select(0, links[0]).sum(), owner.shape)
+        """, "start += shape.links", "start += shape.count"),
     "words numbered behind the special ones, which the length leaves out": (
         """
         import torch

@@ -14,6 +14,21 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "clips that are cut to a length, and not filled up to it": (
+        """
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+        class Clips(Dataset):
+            def __init__(self, size):
+                self.size, self.clips = size, [torch.rand(2, 6 + i % 5) for i in range(12)]
+            def __len__(self):
+                return len(self.clips)
+            def __getitem__(self, i):
+                clip = self.clips[i]
+                return clip[:, : self.size]
+        for x in DataLoader(Clips(8), batch_size=4):
+            x.view(4, -1)
+        """, "return clip", "(0, max(0, self.size - clip.size(-1)))"),
     "recordings whose last size differs": (
         """
         import torch

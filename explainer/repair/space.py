@@ -107,8 +107,11 @@ def _twice(offer: Offer) -> bool:
 
 
 def _scaled(offer: Offer) -> bool:
-    """Whether a size is so many times what it was: whatever is indexed has room then, and no index is any better."""
-    return offer.filler == "factor" and " * " in offer.text[-4:]
+    """Whether a size is so many times what it was, or half of it: whatever is indexed has room, any smaller index fits.
+
+    No index is any better then.
+    """
+    return offer.filler == "factor" and bool(re.search(r" (?:\* \d|// 2)$", offer.text))
 
 
 def _fitted_to_data(offer: Offer, count: Place | None) -> bool:

@@ -9,6 +9,7 @@ from functools import partial
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
+from explainer.edits.generators.joined import functional
 from explainer.edits.generators.samples import parts_returned
 from explainer.edits.generators.slices import channels, parting
 from explainer.edits.kinds.samples import with_collate
@@ -101,6 +102,31 @@ def collated(evidence: Evidence) -> Iterator[Candidate]:
         return
     yield from _with_function(evidence, _PADDED, "collate")
     yield from _with_function(evidence, _PADDED_PARTS, "collate")
+
+
+def filled(evidence: Evidence) -> Iterator[Candidate]:
+    """`wav[..., :n]` -> the same, filled up with zeros to `n`: what is cut to a size may be shorter than that."""
+    step = parting(evidence)
+    place = step.place if step is not None else None
+    size = _cut_to(place.node, len(step.shape)) if place is not None and step is not None else None
+    if place is None or size is None:
+        return
+    owner = place.source.text(place.node.value)  # type: ignore[union-attr]
+    missing = f"max(0, {place.source.text(size)} - {owner}.size(-1))"
+    new = f"{functional(place)}.pad({place.text}, (0, {missing}))"
+    yield from evidence.replaced(place, new, "replace", "pad-to", what=place.text, other=place.source.text(size))
+
+
+def _cut_to(node: ast.AST, rank: int) -> ast.expr | None:
+    """`n` of `x[..., :n]`, which cuts the last dimension alone; None of other expressions."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.value, (ast.Name, ast.Attribute)):
+        return None
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    whole = [ast.unparse(one) in (":", "...") for one in parts[:-1]]
+    last = parts[-1]
+    reaches = len(parts) == rank or any(ast.unparse(one) == "..." for one in parts)
+    cut = isinstance(last, ast.Slice) and last.lower is None and last.step is None
+    return last.upper if cut and all(whole) and reaches else None  # type: ignore[attr-defined]
 
 
 def _at_the_end(crash: Step) -> bool:

@@ -18,6 +18,7 @@ WITHOUT_CALL = ("dataloader", "checkpoint", "api")
 _SHAPE = {
     "calls.exchanged": -1,
     "upstream.undone": -1,
+    "collate.filled": 0,
     "collate.collated": 0,
     "squeezed.squeezed": 0,
     "layers.around": 0,
@@ -82,6 +83,7 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
         "datasets.as_tensors": -1,
         "collate.padded_lists": 0,
         "collate.plain_parts": 1,
+        "collate.filled": 0,
         "collate.collated": 1,
         "loading.drawn_there": 0,
         "loading.in_this_process": 0,

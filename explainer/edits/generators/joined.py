@@ -121,7 +121,7 @@ def _names_of(evidence: Evidence, operand: Operand) -> list[str]:
 
 def _interpolated(evidence: Evidence, one: Operand, other: Operand) -> Iterator[Candidate]:
     if one.place is not None and other.place is not None:
-        text = f"{_functional(one.place)}.interpolate({one.text}, size={{}}.shape[2:])"
+        text = f"{functional(one.place)}.interpolate({one.text}, size={{}}.shape[2:])"
         yield from _in_place(evidence, one.place, other.place, text, "resize", what=one.text)
 
 
@@ -131,7 +131,7 @@ def _padded(evidence: Evidence, small: Operand, large: Operand) -> Iterator[Cand
         return
     last = range(-1, 1 - len(small.shape), -1)
     sizes = ", ".join(f"0, {{0}}.size({at}) - {small.text}.size({at})" for at in last)
-    text = f"{_functional(small.place)}.pad({small.text}, ({sizes}))"
+    text = f"{functional(small.place)}.pad({small.text}, ({sizes}))"
     yield from _in_place(evidence, small.place, large.place, text, "pad-to", what=small.text, other=large.text)
 
 
@@ -167,6 +167,7 @@ def _stands(name: str, place: Place) -> bool:
     return any(isinstance(node, ast.Name) and node.id == name for node in place.source.nodes())
 
 
-def _functional(place: Place) -> str:
+def functional(place: Place) -> str:
+    """How a file calls torch's functions of layers: `F`, or their module."""
     text = "\n".join(place.source.lines)
     return "F" if "torch.nn.functional as F" in text else "torch.nn.functional"

@@ -153,7 +153,7 @@ def recompute_after(at: Place, kept: Place, before: Place) -> tuple[Edit, ...]:
     first, step, last = (index_in(body, place) for place in (kept, at, before))
     if not first <= step < last:
         raise EditError("the step does not lie between the two statements")
-    needed, copied = loaded(body[last]), list[ast.stmt]()
+    needed, copied = needed_behind(body, step, last), list[ast.stmt]()
     for statement in reversed(body[first:step]):
         if stored(statement) & needed:
             copied.insert(0, statement)
@@ -164,6 +164,15 @@ def recompute_after(at: Place, kept: Place, before: Place) -> tuple[Edit, ...]:
     text = "\n".join("\n".join(source.lines[one.lineno - 1 : one.end_lineno]) for one in copied)
     put = Edit(shown(source.file), line, line - 1, None, text)
     return joined(source, [put], [dropped(at, one) for one in _unread(copied, body, step)])
+
+
+def needed_behind(body: list[ast.stmt], step: int, last: int) -> set[str]:
+    """The names that a statement reads, and those that the statements between it and the step make them of."""
+    needed = loaded(body[last])
+    for statement in reversed(body[step + 1 : last]):
+        if stored(statement) & needed:
+            needed |= loaded(statement)
+    return needed
 
 
 def _unread(copied: list[ast.stmt], body: list[ast.stmt], step: int) -> list[ast.stmt]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from explainer.diagnosis import Edit
-from explainer.edits.kinds.inplace import block_of, index_in, recompute_after
+from explainer.edits.kinds.inplace import block_of, index_in, needed_behind, recompute_after
 from explainer.edits.kinds.statements import delete_statement
 from explainer.edits.lines import EditError, changed, indentation, inserted, joined, relined
 from explainer.edits.place import Place
@@ -21,7 +21,7 @@ def recompute_detached(at: Place, kept: Place, before: Place) -> tuple[Edit, ...
     again = recompute_after(at, kept, before)
     body = block_of(at)
     start, step, last = (index_in(body, place) for place in (kept, at, before))
-    shared = _shared(body, start, step, loaded(body[last]))
+    shared = _shared(body, start, step, needed_behind(body, step, last))
     first = _of_first_backward(body[:step], shared)
     reads = [one for statement in first for one in ast.walk(statement) if _reads(one, shared)]
     if not reads:

@@ -163,12 +163,23 @@ def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield Offer("measure", spot, node, f"int({mask}.sum())", "chosen", 0.3)
         lengths = [one for one in spot.scope if one.startswith("len(") and spot.scope[one] != spot.scope.get(own)
                    and "[" not in one and own.startswith("len(")]  # fmt: skip
-        for at, other in enumerate(dict.fromkeys(one for one in [*texts[:_MOST], *lengths[:_MOST]] if one != own)):
+        fields = _fields_beside(spot, node, function) if function is not None else []
+        rows = [*texts[:_MOST], *fields, *lengths[:_MOST]]
+        for at, other in enumerate(dict.fromkeys(one for one in rows if one != own)):
             yield Offer("measure", spot, node, other, "function", 0.1 * at)
         for beside in _listed_beside(spot, node):
             yield from (Offer("measure", spot, node, f"{own} {sign} {beside}", "beside", 0.4) for sign in "*+")
         for one in (" - 1", " + 1"):
             yield Offer("measure", spot, node, own + one, "one", 0.5)
+
+
+def _fields_beside(spot: Spot, node: ast.expr, function: ast.AST) -> list[str]:
+    """`graph.count` beside `graph.edges.size(1)`: what the function reads of the same object, and does not call."""
+    roots = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    own = [ast.unparse(one) for one in ast.walk(node) if isinstance(one, ast.Attribute)]
+    read = [one for one in ast.walk(function) if isinstance(one, ast.expr) and _is_field(spot, one)]
+    found = dict.fromkeys(ast.unparse(one) for one in read if ast.unparse(one).partition(".")[0] in roots - {"self"})
+    return [one for one in found if one not in own][:_DERIVED]
 
 
 def _listed_beside(spot: Spot, node: ast.AST) -> list[str]:
