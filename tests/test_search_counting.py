@@ -31,8 +31,9 @@ FAULTS = {
                 owner.append(torch.full((shape.count,), i))
                 start += shape.links.size(1)
             return torch.cat(points), torch.cat(links, dim=1), torch.cat(owner)
-        rings = [Shape(n, torch.stack([torch.arange(n).repeat(2), torch.arange(n).roll(1).repeat(2)])) for n in (4, 6, 5)]
-        points, links, owner = joined(rings)
+        def ring(count):
+            return Shape(count, torch.stack([torch.arange(count).repeat(2), torch.arange(count).roll(1).repeat(2)]))
+        points, links, owner = joined([ring(4), ring(6), ring(5)])
         print(points.index_select(0, links[0]).sum(), owner.shape)
         """, "start += shape.links", "start += shape.count"),
     "words numbered behind the special ones, which the length leaves out": (

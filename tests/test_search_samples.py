@@ -20,7 +20,7 @@ FAULTS = {
         from torch.utils.data import DataLoader, Dataset
         class Clips(Dataset):
             def __init__(self, size):
-                self.size, self.clips = size, [torch.rand(2, 6 + i % 5) for i in range(12)]
+                self.size, self.clips = size, [torch.rand(2, 10 - i % 5) for i in range(12)]
             def __len__(self):
                 return len(self.clips)
             def __getitem__(self, i):

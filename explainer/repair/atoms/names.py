@@ -164,7 +164,7 @@ def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         lengths = [one for one in spot.scope if one.startswith("len(") and spot.scope[one] != spot.scope.get(own)
                    and "[" not in one and own.startswith("len(")]  # fmt: skip
         fields = _fields_beside(spot, node, function) if function is not None else []
-        rows = [*texts[:_MOST], *fields, *lengths[:_MOST]]
+        rows = [*fields, *texts[:_MOST], *lengths[:_MOST]]
         for at, other in enumerate(dict.fromkeys(one for one in rows if one != own)):
             yield Offer("measure", spot, node, other, "function", 0.1 * at)
         for beside in _listed_beside(spot, node):
@@ -179,7 +179,7 @@ def _fields_beside(spot: Spot, node: ast.expr, function: ast.AST) -> list[str]:
     own = [ast.unparse(one) for one in ast.walk(node) if isinstance(one, ast.Attribute)]
     read = [one for one in ast.walk(function) if isinstance(one, ast.expr) and _is_field(spot, one)]
     found = dict.fromkeys(ast.unparse(one) for one in read if ast.unparse(one).partition(".")[0] in roots - {"self"})
-    return [one for one in found if one not in own][:_DERIVED]
+    return [one for one in found if one not in own and not isinstance(spot.scope.get(one), list)][:_DERIVED]
 
 
 def _listed_beside(spot: Spot, node: ast.AST) -> list[str]:
