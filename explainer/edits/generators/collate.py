@@ -29,17 +29,6 @@ _PADDED = '''def collate_padded(batch):
 
 
 _PADDED_PARTS = '''def collate_padded(batch):
-    """Pads the tensors of every sample to the longest of the batch; dicts and tuples part by part."""
-    first = batch[0]
-    if isinstance(first, dict):
-        return {key: collate_padded([sample[key] for sample in batch]) for key in first}
-    if isinstance(first, (list, tuple)):
-        return [collate_padded(list(part)) for part in zip(*batch)]
-    if isinstance(first, torch.Tensor) and first.dim() > 0:
-        return torch.nn.utils.rnn.pad_sequence(batch, batch_first=True)
-    return torch.utils.data.default_collate(batch)
-'''
-_PADDED_ENDS = '''def collate_padded(batch):
     """Pads the tensors of every sample with zeros to the largest of the batch; dicts and tuples part by part."""
     first = batch[0]
     if isinstance(first, dict):
@@ -97,10 +86,8 @@ def collated(evidence: Evidence) -> Iterator[Candidate]:
     crash = evidence.crash
     if crash is None or crash.function != "stack" or parting(evidence) is not None or channels(evidence) is not None:
         return
-    if _at_the_end(crash):
-        yield from _with_function(evidence, _PADDED_ENDS, "collate")
-        return
-    yield from _with_function(evidence, _PADDED, "collate")
+    if not _at_the_end(crash):
+        yield from _with_function(evidence, _PADDED, "collate")
     yield from _with_function(evidence, _PADDED_PARTS, "collate")
 
 
