@@ -10,6 +10,7 @@ from typing import Any
 
 from explainer.facts import CallFact, TensorFact
 from explainer.frozen import frozen
+from explainer.patterns import Pattern
 from explainer.probes import probe
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.tensor import fact_of
@@ -33,6 +34,7 @@ _OPERATORS = {
 #: Expressions that are computed again for their shapes, and of calls with more operands than so many none is.
 _WORKED_OUT = (ast.Call, ast.BinOp, ast.UnaryOp, ast.Subscript, ast.Attribute)
 _FEW = 4
+_OF_SIZES = Pattern(r"\b(?:sizes?|shapes?|dimensions?)\b")
 
 
 @frozen
@@ -197,8 +199,11 @@ def _computed(scene: Scene) -> dict[str, TensorFact]:
 
 
 def _computed_again(scene: Scene) -> dict[str, TensorFact]:
+    """Where a message is about sizes: a dtype or device is mended where it comes from, not by the text of a call."""
     from explainer.replay.operands import computed
 
+    if not _OF_SIZES.search(scene.crash.message):
+        return {}
     unknown = [one for one in operands(scene) if one.value is MISSING and isinstance(one.node, _WORKED_OUT)]
     if not unknown or called_arguments(scene) is not None or len(operands(scene)) > _FEW:
         return {}
