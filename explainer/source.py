@@ -101,6 +101,13 @@ class Source:
         """The node that has this one as its child; None for the tree itself and for nodes of other files."""
         return self._parents.get(id(node))
 
+    def up_from(self, node: ast.AST) -> Iterator[ast.AST]:
+        """An expression and those that it is a part of, up to its statement, which is left out."""
+        around: ast.AST | None = node
+        while isinstance(around, (ast.expr, ast.keyword, ast.comprehension)):
+            yield around
+            around = self.parent_of(around)
+
     def block_of(self, statement: ast.AST | None) -> list[ast.stmt]:
         """The statements among which one stands, itself included; empty where it stands in no block."""
         parent = self.parent_of(statement) if statement is not None else None

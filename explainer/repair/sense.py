@@ -66,8 +66,7 @@ def _undecided(node: ast.AST) -> int:
 def _beside(offer: Offer, new: ast.expr) -> bool:
     """Whether what the edited expression is a part of would be like an argument or entry beside it."""
     source, old, text = offer.place.source, ast.unparse(offer.node), ast.unparse(new)
-    around: ast.AST | None = offer.node
-    while isinstance(around, (ast.expr, ast.keyword, ast.comprehension)):
+    for around in source.up_from(offer.node):
         holder = source.parent_of(around)
         rows = _entries(holder)
         if any(one is around for one in rows):
@@ -76,7 +75,6 @@ def _beside(offer: Offer, new: ast.expr) -> bool:
             known = isinstance(holder, (ast.Dict, ast.IfExp)) or kind(offer.spot.scope, made) not in (None, "number")
             if known and was not in beside and made in beside and not isinstance(around, ast.Constant):
                 return True
-        around = holder
     return False
 
 
@@ -140,13 +138,8 @@ def _named_in(node: ast.AST) -> set[str]:
 
 def _of_comprehensions(source: Source, node: ast.AST) -> set[str]:
     """What the comprehensions and lambdas around a node bind."""
-    found: set[str] = set()
-    around: ast.AST | None = node
-    while isinstance(around, (ast.expr, ast.keyword, ast.comprehension)):
-        if isinstance(around, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)):
-            found |= _named_in(around)
-        around = source.parent_of(around)
-    return found
+    scopes = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.Lambda)
+    return {name for one in source.up_from(node) if isinstance(one, scopes) for name in _named_in(one)}
 
 
 @functools.lru_cache(512)

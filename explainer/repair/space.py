@@ -85,16 +85,11 @@ def space(evidence: Evidence, most: int = 1200, family: str = "") -> list[Propos
 
 def _of_data(offer: Offer) -> bool:
     """Whether an offer changes random data: its sizes stand for those of real data."""
-    source = offer.place.source
-    around: ast.AST | None = offer.node
-    drawn = False
-    while isinstance(around, (ast.expr, ast.keyword)) and offer.atom != "started":
-        if isinstance(around, ast.Call) and called(around) in _WEIGHTS:
-            return False
-        if isinstance(around, ast.Call) and called(around) in _RANDOM:
-            drawn = drawn or not isinstance(offer.node, ast.Call) or around is offer.node
-        around = source.parent_of(around)
-    return drawn
+    calls = [one for one in offer.place.source.up_from(offer.node) if isinstance(one, ast.Call)]
+    names = {called(one) for one in calls}
+    if offer.atom == "started" or names & set(_WEIGHTS):
+        return False
+    return any(one is offer.node or not isinstance(offer.node, ast.Call) for one in calls if called(one) in _RANDOM)
 
 
 def _twice(offer: Offer) -> bool:

@@ -191,14 +191,8 @@ def _values(
 
 def _given_around(spot: Spot, node: ast.AST, name: str) -> str | None:
     """What a call in whose arguments a call stands is given for a parameter of that name: `g(x, n=k, m=f(x))`."""
-    around = spot.place.source.parent_of(node)
-    while isinstance(around, (ast.expr, ast.keyword)):
-        words = around.keywords if isinstance(around, ast.Call) else ()
-        for word in words:
-            if word.arg == name:
-                return text(spot, word.value)
-        around = spot.place.source.parent_of(around)
-    return None
+    calls = [one for one in spot.place.source.up_from(node) if isinstance(one, ast.Call) and one is not node]
+    return next((text(spot, word.value) for one in calls for word in one.keywords if word.arg == name), None)
 
 
 def _dtypes(evidence: Evidence) -> list[str]:

@@ -247,13 +247,9 @@ def _apart(text: str, node: ast.AST) -> int:
 
 def _decides(spot: Spot, node: ast.expr) -> bool:
     """Whether a number is a part of a decision, and no size: `i` of `i % 2`, `n` of `n > 1`."""
-    around: ast.AST | None = spot.place.source.parent_of(node)
-    while isinstance(around, ast.expr):
-        taken = isinstance(around, ast.BinOp) and isinstance(around.op, ast.Mod)
-        if taken or isinstance(around, (ast.Compare, ast.BoolOp)):
-            return True
-        around = spot.place.source.parent_of(around)
-    return False
+    above = [one for one in spot.place.source.up_from(node) if one is not node]
+    taken = any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mod) for one in above)
+    return taken or any(isinstance(one, (ast.Compare, ast.BoolOp)) for one in above)
 
 
 def _inside(spot: Spot, node: ast.expr) -> bool:
