@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from explainer.edits.imports import with_imports
@@ -174,20 +174,20 @@ def _parts(value: ast.expr | None) -> list[ast.expr]:
     return value.elts if isinstance(value, ast.Tuple) else [] if value is None else [value]
 
 
-def _in_place(source: Source, nodes: list[ast.AST]) -> set[str]:
-    """The object's own arrays that statements of its class write to."""
-    found: set[str] = set()
+def _in_place(source: Source, nodes: Iterable[ast.AST]) -> list[str]:
+    """What statements and calls write to in place: `x += 1`, `x[i] = 1`, `x.add_(1)`, `f(y, out=x)`."""
+    found: list[ast.AST] = []
     for one in nodes:
         if isinstance(one, ast.AugAssign):
-            found.add(source.text(one.target))
+            found.append(one.target.value if isinstance(one.target, ast.Subscript) else one.target)
         elif isinstance(one, ast.Assign):
-            found |= {source.text(each.value) for each in one.targets if isinstance(each, ast.Subscript)}
+            found += [each.value for each in one.targets if isinstance(each, ast.Subscript)]
         elif isinstance(one, ast.Call):
-            found |= {source.text(word.value) for word in one.keywords if word.arg == "out"}
+            found += [word.value for word in one.keywords if word.arg == "out"]
             method = called(one)
             if method.endswith("_") and not method.startswith("_") and isinstance(one.func, ast.Attribute):
-                found.add(source.text(one.func.value))
-    return found
+                found.append(one.func.value)
+    return [source.text(one) for one in found]
 
 
 def written_over(source: Source) -> Iterator[Offer]:
@@ -198,7 +198,8 @@ def written_over(source: Source) -> Iterator[Offer]:
         given = {one.arg for one in function.args.args} - {"self"}
         parts: dict[str, ast.expr] = {}
         for one in function.body:
-            name = _written(one)
+            alone = one.value if isinstance(one, ast.Expr) else one
+            name = next(iter(_in_place(source, [alone])), "")
             for copy in _copies(source, name) if name in given else ():
                 edits, both = rewrite.before(source, one, f"{name} = {copy}"), f"{name} = {copy}; {source.text(one)}"
                 yield Offer("replace", source, one, edits, both, 0.4, reason="shared")
@@ -235,20 +236,6 @@ def _changes(function: ast.FunctionDef, name: str) -> bool:
 
 def _is(node: ast.expr, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
-
-
-def _written(statement: ast.stmt) -> str:
-    """The name of what a statement writes to in place; empty where it writes to nothing by name."""
-    owner: ast.AST | None = None
-    if isinstance(statement, ast.AugAssign):
-        owner = statement.target
-    elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
-        owner = statement.targets[0]
-    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        method = called(statement.value)
-        owner = getattr(statement.value.func, "value", None) if method.endswith("_") and method[0] != "_" else None
-    owner = owner.value if isinstance(owner, ast.Subscript) else owner
-    return owner.id if isinstance(owner, ast.Name) else ""
 
 
 def fitted(source: Source) -> Iterator[Offer]:
