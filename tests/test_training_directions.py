@@ -109,3 +109,10 @@ def test_a_program_may_say_so_in_two_branches(line, content):
         print("a" if q else "b")
     """
     assert verdict([parsed_source("x.py", textwrap.dedent(text))], line) is content
+
+
+def test_what_a_program_wants_between_two_bounds_has_its_goal_amid_these():
+    text = 'print(("OK" if 0.8 < cover < 0.9 else "POOR") + f" coverage={cover:.3f}")\nprint(f"width={width}")'
+    found = directions([parsed_source("x.py", text)])
+    assert found["coverage"] == pytest.approx(0.85)
+    assert "width" not in found

@@ -357,3 +357,19 @@ class Walk:
     [copied, _] = slips.handed_out(source)
     assert applied(text, copied.edits).count("self.at.copy()") == 2
     assert "return self.at.copy(), 1.0, self.goal" in applied(text, copied.edits)  # which nothing changes
+
+
+@pytest.mark.parametrize(
+    ("text", "new"),
+    [
+        ('files = sorted(root.glob("tile_*.npy"))', 'sorted(root.glob("tile_*.npy"), key='),
+        ("names = sorted(os.listdir(folder))", "sorted(os.listdir(folder), key="),
+        ("names = sorted(os.listdir(folder), key=number)", ""),
+        ("kinds = sorted(set(labels))", ""),
+    ],
+)
+def test_names_of_files_are_put_in_the_order_of_their_numbers(text, new):
+    offers = [one.new for one in slips.by_number(parsed_source("x.py", text))]
+    assert [one.startswith(new) for one in offers] == [True] * bool(new)
+    key = (lambda one: (len(str(one)), str(one))) if offers else None
+    assert not offers or sorted(["t_10", "t_2", "t_1"], key=key) == ["t_1", "t_2", "t_10"]

@@ -102,7 +102,19 @@ def _goal(source: Source, value: ast.expr) -> float | None:
             goal = rewrite.literal_of(source, off.right, ())
             number = getattr(goal[1], "value", None) if goal is not None else None
             return float(number) if isinstance(number, (int, float)) and not isinstance(number, bool) else None
-    return None
+    return next((middle for text, middle in _between(source) if text == source.text(value)), None)
+
+
+def _between(source: Source) -> Iterator[tuple[str, float]]:
+    """Values that a program is content with between two bounds, `0.85 < coverage < 0.95`, and what lies amid these."""
+    for node in source.nodes():
+        test = getattr(node, "test", None)
+        if not isinstance(test, ast.Compare) or len(test.ops) != 2 or not _content(_sides(node)):
+            continue
+        ends = [rewrite.literal_of(source, one, ()) for one in (test.left, test.comparators[1])]
+        numbers = [getattr(one[1], "value", None) for one in ends if one is not None]
+        if all(isinstance(sign, (ast.Lt, ast.LtE)) for sign in test.ops) and len(numbers) == 2:
+            yield source.text(test.comparators[0]), sum(map(float, numbers)) / 2  # type: ignore[arg-type]
 
 
 def verdict(sources: Iterable[Source], printed: str) -> bool | None:

@@ -229,6 +229,7 @@ def _of_rest(watcher: Any, ran: Sequence[tuple[Any, Any]], sources: Sequence[Any
         yield from slips.another_name(source)
         yield from unread.entries(source)
         yield from slips.fitted(source)
+        yield from slips.by_number(source)
         yield from whole.turned_loops(source)
         lines = {one.lineno for where, one in ran if where is source} | places.not_before(watcher, source)
         yield from whole.of_data(source, lines)
