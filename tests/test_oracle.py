@@ -374,12 +374,13 @@ def test_an_operand_that_became_one_where_two_did_not_fit_is_seen_in_the_failed_
 
     text = "def add(x, y):\n    return x + y\n\n\ndef other(x, y):\n    return x * y\n"
     names: dict[str, object] = {}
+    (tmp_path / "main.py").write_text(text)
     exec(compile(text, str(tmp_path / "main.py"), "exec"), names)
     x = torch.zeros(4, 6, 2)
 
     def spread(function, own, mended):
         places = Places(str(tmp_path), {})
-        watching = Broadcasts(places, ("main.py", function), [[4, 6, 2], own])
+        watching = Broadcasts(places, ("main.py", function), ("return x + y", [[4, 6, 2], own]))
         watching.watch(torch)
         try:
             names[function if function in names else "add"](x, torch.zeros(mended))
@@ -391,6 +392,7 @@ def test_an_operand_that_became_one_where_two_did_not_fit_is_seen_in_the_failed_
     assert spread("add", [1, 3, 2], [1, 6, 2]) is None  # it fits as a whole
     assert spread("add", [2], [1, 1, 2]) is None  # a dimension that was put in
     assert spread("Net.forward", [1, 3, 2], [1, 1, 2]) is None  # another function
+    assert spread("other", [1, 3, 2], [1, 1, 2]) is None  # another line
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import linecache
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,12 +18,14 @@ Shape = Sequence[int]
 class Broadcasts:
     """Watches arithmetic in the function that failed; `spread` is the place where a size of its operands is now 1.
 
-    `failed` is its file and name, `refused` are the shapes of the two operands that did not fit, in their order.
+    `failed` is its file and name, `refused` the line that failed and the shapes of its two operands, in their order:
+    another line of the function may well take the mean of one and multiply it with the other.
     """
 
-    def __init__(self, places: Places, failed: tuple[str, str], refused: Sequence[Shape]):
+    def __init__(self, places: Places, failed: tuple[str, str], refused: tuple[str, Sequence[Shape]]):
         self.places, self.failed = places, failed
-        self.refused = refused
+        self.line, shapes = refused
+        self.refused = shapes
         self.spread: list[Any] | None = None
 
     def watch(self, torch: Any) -> None:
@@ -50,7 +53,9 @@ class Broadcasts:
             return
         at, code = self.places.at(frame), frame.f_code
         name = getattr(code, "co_qualname", code.co_name).rpartition("<locals>.")[2]  # from Python 3.11 on
-        if at[0] == self.failed[0] and name in (self.failed[1], self.failed[1].rpartition(".")[2]):
+        known = name in (self.failed[1], self.failed[1].rpartition(".")[2]) and at[0] == self.failed[0]
+        there = linecache.getline(code.co_filename, at[1]).strip() == self.line or self.places.edits(*at)
+        if known and there:
             self.spread = list(at)
 
 

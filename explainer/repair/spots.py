@@ -316,8 +316,12 @@ def _decided(evidence: Evidence) -> Iterator[Spot]:
 
 
 def _numbers(evidence: Evidence) -> Iterator[Spot]:
-    """Where the numbers on the way were written or computed: of the failing call, of the steps, of the layers."""
+    """Where the numbers on the way were written or computed: of the failing call, of the steps, of the layers.
+
+    Of steps farther off those alone that were computed.
+    """
     rows = [(distance, list(step.numbers)) for distance, step in enumerate(evidence.steps[:_STEPS])]
+    rows += [(_STEPS, [tree for tree in step.numbers if tree[0] == "op"]) for step in evidence.steps[_STEPS:]]
     rows += [(at, [tree for trees in layer.numbers.values() for tree in trees])
              for at, layer in enumerate(evidence.layers_around()[:_LAYERS])]  # fmt: skip
     for distance, trees in rows:

@@ -261,12 +261,13 @@ class Checker:
                 return {"function": step["function"], "first": step["unlike"][3]}
         return None
 
-    def _refused(self) -> list[list[int]] | None:
-        """The shapes of the failing call's two operands that did not fit together, where a recording knows them."""
+    def _refused(self) -> tuple[str, list[list[int]]] | None:
+        """The line that failed and the shapes of the two operands that did not fit there, where a recording has them."""
         recording = self._taken.answer.get("recording") if self._taken is not None else None
         apart = "must match the size of tensor" in self.scene.crash.message
         shapes = [shape for shape, _ in recording["steps"][0]["before"]] if recording and recording["steps"] else []
-        return shapes if apart and len(shapes) == 2 else None
+        frame = self.scene.crash.user_frame
+        return (frame.code.strip(), shapes) if apart and len(shapes) == 2 and frame is not None else None
 
     def _failed(self) -> tuple[str, str] | None:
         """The file, below the program's folder, and the name of the function that failed (`Net.forward`)."""

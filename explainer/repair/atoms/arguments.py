@@ -32,6 +32,8 @@ _FLAG, _DIMENSION, _NUMBER, _SIZED = 0.4, 0.1, 0.6, 0.5
 _OF_DATA, _COUNTED = ("minlength", "num_classes", "dim_size", "num_segments"), -1.5
 #: The most arguments of which every pair is exchanged; of more only neighbours.
 _PAIRS = 4
+#: Signs whose sides are not worth the same in the other order.
+_ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod)
 #: How many sizes in scope a parameter may be given; how many in the place of a number.
 _SIZES, _FITTING = 8, 3
 
@@ -89,7 +91,7 @@ def _turned(spot: Spot, node: ast.expr, own: Sequence[ast.expr]) -> Iterator[Off
 
 
 def _rows(node: ast.expr) -> Iterator[Sequence[ast.expr]]:
-    """What may stand in another order: a call's arguments, its keywords' values, the elements of a tuple or list."""
+    """What may stand in another order: arguments, keywords' values, elements, the sides of a difference or quotient."""
     if isinstance(node, ast.Call) and called(node) != "range":
         yield [one for one in node.args if not isinstance(one, ast.Starred)]
         yield [word.value for word in node.keywords if not isinstance(word.value, ast.Constant)]
@@ -97,6 +99,8 @@ def _rows(node: ast.expr) -> Iterator[Sequence[ast.expr]]:
             yield [node.args[0], node.keywords[0].value]
     elif isinstance(node, (ast.Tuple, ast.List)) and 1 < len(node.elts) < 7:
         yield node.elts
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, _ORDERED):
+        yield [node.left, node.right]
 
 
 def _with(spot: Spot, node: ast.AST, changes: Mapping[int, str]) -> str:

@@ -50,6 +50,7 @@ class Recorder:
         self.refusing: Any = None
         if numbers or numbered.NEEDED:
             taint.install(self.owns, numbers)
+            taint.told = self.see
         if "torch" in sys.modules:
             watch_modules(self)
             sys.modules["torch"].nn.modules.module.register_module_forward_hook(self._returns)

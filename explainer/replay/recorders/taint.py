@@ -108,6 +108,19 @@ def forgotten(value: Any) -> Any:
     return type(value)(map(forgotten, value)) if type(value) in (list, tuple) else value
 
 
+#: What is told of the frames in which numbers are computed, and how often of each function.
+told: Callable[[Any], None] | None = None
+_OFTEN = 8
+_times: dict[Any, int] = {}
+
+
+def _met(frame: Any) -> None:
+    count = _times.get(frame.f_code, 0)
+    if told is not None and count < _OFTEN:
+        _times[frame.f_code] = count + 1
+        told(frame)
+
+
 def _operation(sign: str, name: str, swapped: bool) -> Callable[[Any, Any], Any]:
     plain = getattr(int, name)
 
@@ -120,6 +133,7 @@ def _operation(sign: str, name: str, swapped: bool) -> Callable[[Any, Any], Any]
             left, right = right, left
         if depth(left) >= _DEPTH or depth(right) >= _DEPTH:
             return value
+        _met(sys._getframe(1))
         return made(value, ["op", sign, left, right, _here(), value])
 
     return method
