@@ -138,7 +138,7 @@ def _spread(ranked: Iterable[Proposal], untold: int) -> Iterator[Proposal]:
 
 
 def _run(checker: Any, queue: Sequence[Proposal], progress: Callable[[str], None], least: int) -> None:
-    """Run the `least` first of a queue, and as much more as is about as likely as the best that passes without a doubt."""
+    """Run the `least` first of a queue, and as much more as is about as likely as the best without a doubt."""
     costs = {one.candidate.edits: one.cost for one in queue}
     best = math.inf
     for tried, (candidate, _, judgement) in enumerate(checker.runs((one.candidate for one in queue), progress), 1):

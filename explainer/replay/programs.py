@@ -262,7 +262,7 @@ class Checker:
         return None
 
     def _refused(self) -> tuple[str, list[list[int]]] | None:
-        """The line that failed and the shapes of the two operands that did not fit there, where a recording has them."""
+        """The line that failed and the shapes of its two operands, which did not fit, where a recording has them."""
         recording = self._taken.answer.get("recording") if self._taken is not None else None
         apart = "must match the size of tensor" in self.scene.crash.message
         shapes = [shape for shape, _ in recording["steps"][0]["before"]] if recording and recording["steps"] else []

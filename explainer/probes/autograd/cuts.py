@@ -14,7 +14,7 @@ from explainer.probes import probe
 from explainer.probes.files import calls_named
 from explainer.probes.places import decorators, enclosing, recorded, span_fact
 from explainer.probes.scene import Scene
-from explainer.source import Source, called, source_of
+from explainer.source import Source, called, holds, source_of
 
 #: How the calls that cut a graph are told apart.
 KINDS = {
@@ -164,6 +164,25 @@ def block_of(scene: Scene, of: CutFact | None = None) -> SpanFact | None:
         if isinstance(node, ast.stmt) and node.lineno == of.block["line"]:
             return SpanFact(source.span(node), "", of.block.detail)
     return None
+
+
+@probe
+def derived_in(scene: Scene, of: CutFact | None = None) -> SpanFact | None:
+    """The function that asks for gradients (`torch.autograd.grad`), where another one switches their recording off.
+
+    `detail`: `name`.
+    """
+    frame, failing = scene.user_frame, scene.failing
+    function = failing.source.function_at(frame.line) if frame is not None and failing is not None else None
+    if of is None or of.block is None or failing is None or not isinstance(function, ast.FunctionDef):
+        return None
+    home = source_of(of.block.span.file)
+    block = next((one for one in home.nodes() if isinstance(one, ast.stmt) and one.lineno == of.block["line"]), None)
+    inside = block is not None and home.file == failing.source.file and holds(function, block.lineno)
+    asked = any(called(one) == "grad" for one in ast.walk(failing.node) if isinstance(one, ast.Call))
+    return (
+        span_fact(failing.source, function, name=function.name) if asked and block is not None and not inside else None
+    )
 
 
 @probe
