@@ -142,7 +142,7 @@ _SURE = {"dropped": 3.0, "uncalled": 2.5, "shortened": 1.5, "nonempty": 1.5}
 _USUAL, _UNFITTED = 0.6, 2.0
 #: Layers of another size, with whose size the same call went well before, or whose size is computed of several names.
 #: Then a value that is named as its parameter, which another one takes the place of.
-_BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "named-so": 2.0, "doubt=spread": 4.0}
+_BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "named-so": 2.0}
 _SIGNED = ("usual", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded", "dropped",
            "nonempty", "relabelled", "uncalled")  # fmt: skip
 
