@@ -10,7 +10,7 @@ from trainings import ran
 
 from explainer.replay.confine import sandbox
 from explainer.training import session
-from explainer.training.losses import since, spoilt
+from explainer.training.nonfinite import since, spoilt
 from explainer.training.notes import Notes
 
 TRAINING = """

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from explainer.diagnosis import Diagnosis, Edit
 from explainer.frozen import replace
+from explainer.locale import word
 from explainer.source import called
 from explainer.training.finding import Attempt, Finding
-from explainer.training.losses import since, spoilt
 from explainer.training.rewrite import changed_at
 from explainer.training.sites import Frame
 from explainer.training.trials import Trials
@@ -20,6 +21,22 @@ from explainer.transfer import received
 _CHECK = 'assert ({loss}).isfinite().all(), "the loss is not finite"; '
 #: Rules that only tell of weights which a training has blown up: what watching tells better, by its rates.
 _LATE = ("nan-training-diverged", "nan-in-weights-already")
+
+
+def spoilt(notes: Any) -> int | None:
+    """Which loss was the first of those that are not finite, up to the last of its backward; None where that is."""
+    site = notes.loss_sites[-1] if notes.loss_sites else None
+    own = [at for at, one in enumerate(notes.loss_sites) if one == site]
+    bad = [at for at in own if not math.isfinite(notes.losses[at])]
+    return bad[0] if bad and own[own.index(bad[0]) :] == bad else None
+
+
+def since(notes: Any, language: str) -> list[str]:
+    """The line that says since when losses are not finite; none where they are."""
+    first = spoilt(notes)
+    if first is None:
+        return []
+    return [word("watch_nonfinite", language, first=first + 1, count=len(notes.losses))]
 
 
 def nonfinite(watcher: Any, trials: Trials, language: str) -> Finding | None:

@@ -14,7 +14,7 @@ from explainer.source import called
 from explainer.training.finding import Finding, findings
 from explainer.training.judge import Compared, strong
 from explainer.training.limits import limits
-from explainer.training.losses import since
+from explainer.training.nonfinite import nonfinite, since
 from explainer.training.sources import program_sources
 from explainer.training.told import diagnosis_of, report_of
 from explainer.training.trials import Trials, Tried, taught
@@ -130,10 +130,6 @@ def _taught(pair: Compared, trials: Trials) -> bool:
 
 def _nonfinite(watcher: Any, trials: Trials, language: str) -> list[tuple[Finding, list[Tried]]]:
     """What made a loss nan for good, with its edits run on other seeds too."""
-    if not since(watcher.notes, language):
-        return []
-    from explainer.training.nonfinite import nonfinite
-
     found = nonfinite(watcher, trials, language)
     return [(found, trials.tried(found))] if found is not None else []
 

@@ -63,11 +63,7 @@ def _added(around: ast.AST, target: ast.expr) -> list[ast.expr]:
     """What is added to the number of a loop over `enumerate`."""
     number = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else None
     sums = [one for one in ast.walk(around) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)]
-    return [one.right for one in sums if isinstance(number, ast.Name) and ast.dump(one.left) == _read(number)]
-
-
-def _read(name: ast.Name) -> str:
-    return ast.dump(ast.Name(name.id, ast.Load()))
+    return [one.right for one in sums if isinstance(number, ast.Name) and ast.unparse(one.left) == number.id]
 
 
 def _wide(start: ast.expr, source: Source) -> bool:

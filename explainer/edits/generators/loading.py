@@ -151,14 +151,13 @@ def _of_part(evidence: Evidence, made: Place, data: str) -> Iterator[Candidate]:
 def _in_function(evidence: Evidence, made: Place, data: str) -> Iterator[tuple[Place, str]]:
     """The samplers that a function of the program's makes, with the name under which it knows the subset."""
     call: Any = made.node
-    for source in evidence.sources_seen():
-        for function in source.nodes():
-            if isinstance(function, ast.FunctionDef) and function.name == called(call):
-                given = arguments_of(call, [one.arg for one in function.args.args])
-                names = [name for name, value in given.items() if made.source.text(value) == data]
-                calls = [one for one in ast.walk(function) if isinstance(one, ast.Call)]
-                samplers = [one for one in calls if source.text(one.func).endswith("Sampler")]
-                yield from ((Place(source, one), name) for one in samplers for name in names[:1])
+    for place in evidence.defined(called(call)):
+        if isinstance(place.node, ast.FunctionDef):
+            given = arguments_of(call, [one.arg for one in place.node.args.args])
+            names = [name for name, value in given.items() if made.source.text(value) == data]
+            calls = [one for one in ast.walk(place.node) if isinstance(one, ast.Call)]
+            samplers = [one for one in calls if place.source.text(one.func).endswith("Sampler")]
+            yield from ((place.at(one), name) for one in samplers for name in names[:1])
 
 
 def _restricted(text: str, data: str, given: ast.expr) -> list[str]:

@@ -163,10 +163,7 @@ def _zero_operand(frame: Any, line: int) -> str:
     node = source_of(frame.f_code.co_filename).statement_at(line)
     for one in ast.walk(node) if node is not None else ():
         operand = not_zero(one)
-        plain = operand is not None and not any(
-            isinstance(part, (ast.Call, ast.NamedExpr)) for part in ast.walk(operand)
-        )
-        value = _numbers(_evaluated(frame, operand)) if plain and operand is not None else None
+        value = _numbers(_evaluated(frame, operand)) if operand is not None else None
         if operand is not None and value is not None and bool((value == 0).any()):
             return ast.unparse(operand)
     return ""

@@ -1,0 +1,56 @@
+"""What the oracle sees while a program runs: operands that broadcast now, functions that are entered."""
+
+from __future__ import annotations
+
+from importlib.machinery import SourceFileLoader
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+
+from explainer.oracle.broadcasts import Broadcasts  # noqa: E402
+from explainer.oracle.entered import Entered  # noqa: E402
+from explainer.oracle.places import Places  # noqa: E402
+
+
+def test_an_operand_that_became_one_where_two_did_not_fit_is_seen_in_the_failed_function(tmp_path):
+    text = "def add(x, y):\n    return x + y\n\n\ndef other(x, y):\n    return x * y\n"
+    names: dict[str, object] = {}
+    (tmp_path / "main.py").write_text(text)
+    exec(compile(text, str(tmp_path / "main.py"), "exec"), names)
+    x = torch.zeros(4, 6, 2)
+
+    def spread(function, own, mended):
+        places = Places(str(tmp_path), {})
+        watching = Broadcasts(places, ("main.py", function), ("return x + y", [[4, 6, 2], own]))
+        watching.watch(torch)
+        try:
+            names[function if function in names else "add"](x, torch.zeros(mended))
+        finally:
+            places.restore()
+        return watching.spread
+
+    assert spread("add", [1, 3, 2], [1, 1, 2]) == ["main.py", 2]
+    assert spread("add", [1, 3, 2], [1, 6, 2]) is None  # it fits as a whole
+    assert spread("add", [2], [1, 1, 2]) is None  # a dimension that was put in
+    assert spread("Net.forward", [1, 3, 2], [1, 1, 2]) is None  # another function
+    assert spread("other", [1, 3, 2], [1, 1, 2]) is None  # another line
+
+
+@pytest.mark.parametrize(
+    ("name", "times"), [("Net.forward", 1), ("Other.forward", 0), ("helper", 0), ("Gone.forward", 1)]
+)
+def test_of_methods_that_have_one_name_the_failed_one_is_counted(tmp_path, monkeypatch, name, times):
+    """A class that is not in the file says nothing: then all that have the name count."""
+    path = tmp_path / "main.py"
+    path.write_text(
+        "class Net:\n    def forward(self):\n        '''Doc.'''\n        return 1\n\n"
+        "class Other:\n    def forward(self):\n        return 2\n\ndef helper():\n    return 3\n\nNet().forward()\n"
+    )
+    monkeypatch.setattr(SourceFileLoader, "source_to_code", SourceFileLoader.source_to_code)
+    entered = Entered(str(tmp_path), ("main.py", name))
+    entered.watch()
+    loader = SourceFileLoader("__main__", str(path))
+    exec(loader.source_to_code(loader.get_data(str(path)), str(path)), {})
+    assert entered.times == times
