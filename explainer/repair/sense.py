@@ -57,21 +57,26 @@ def repeats(offer: Offer) -> bool:
     return any(_again(before, after, offer) for before, after in _arguments(offer.node, new)) or _beside(offer, new)
 
 
+@functools.lru_cache(4096)
 def _undecided(node: ast.AST) -> int:
     """In how many choices of an expression both branches are the same."""
     choices = [one for one in ast.walk(node) if isinstance(one, ast.IfExp)]
     return sum(ast.unparse(one.body) == ast.unparse(one.orelse) for one in choices)
 
 
+#: The text of a node that is asked for again with each offer at its place.
+_text = functools.lru_cache(4096)(ast.unparse)
+
+
 def _beside(offer: Offer, new: ast.expr) -> bool:
     """Whether what the edited expression is a part of would be like an argument or entry beside it."""
-    source, old, text = offer.place.source, ast.unparse(offer.node), ast.unparse(new)
+    source, old, text = offer.place.source, _text(offer.node), _text(new)
     for around in source.up_from(offer.node):
         holder = source.parent_of(around)
         rows = _entries(holder)
         if any(one is around for one in rows):
-            was = ast.unparse(around)
-            made, beside = was.replace(old, text), [ast.unparse(one) for one in rows if one is not around]
+            was = _text(around)
+            made, beside = was.replace(old, text), [_text(one) for one in rows if one is not around]
             known = isinstance(holder, (ast.Dict, ast.IfExp)) or kind(offer.spot.scope, made) not in (None, "number")
             if known and was not in beside and made in beside and not isinstance(around, ast.Constant):
                 return True

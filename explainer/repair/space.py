@@ -59,6 +59,8 @@ _UNDOING = ("slice", "unwrap", "statement", "call", "drop")
 #: What is said of a matrix whose values depend on how it was laid out: samples in its rows, or in its columns.
 _OF_MATRIX = Pattern(r"positive.definite|singular|ill-conditioned|failed to converge")
 _log = logging.getLogger(__name__)
+#: Nodes, each with the names in it that stand for those of an offer.
+_Rows = Sequence[tuple[ast.AST, Mapping[str, str]]]
 
 
 @frozen
@@ -189,9 +191,11 @@ def _said(statement: ast.stmt) -> str | None:
     return ast.unparse(value) if isinstance(value, (ast.Call, ast.Subscript)) else None
 
 
-def _doubled(offers: Iterable[Offer]) -> Iterator[Offer]:
-    """Offers, each with what it makes of all that says the same in the function, or in terms beside its own."""
-    known: dict[tuple[int, bool], Sequence[tuple[ast.AST, Mapping[str, str]]]] = {}
+def _doubled(offers: Iterable[Offer], known: dict[tuple[int, bool], _Rows]) -> Iterator[Offer]:
+    """Offers, each with what it makes of all that says the same in the function, or in terms beside its own.
+
+    `known` keeps what that is, by the node.
+    """
     for one in offers:
         yield one
         numbers, filler = one.atom in _OF_NUMBERS, one.filler not in ("near", "factor")
@@ -216,6 +220,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     count = counted(evidence)
     near = any(abs(one - other) == 1 and min(one, other) > 3 for one, other in itertools.pairwise(evidence.said))
     roomy = family == "index" or (evidence.crash is not None and evidence.crash.function == "__setitem__")
+    alike: dict[tuple[int, bool], _Rows] = {}
     for spot in spots(evidence):
         undoes = parted is not None and parted.place is not None and _stands_at(spot, parted.place)
         for name, atom in atoms.items():
@@ -228,7 +233,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
             went_well = evidence.passed and name in _OF_CALL
             stays, numbers = went_well and spot.role == "crash", name in _OF_NUMBERS
             try:
-                for one in _doubled(atom(spot, evidence)):
+                for one in _doubled(atom(spot, evidence), alike):
                     if stays and numbers and one.filler != "measured":  # which follows the data
                         continue
                     apart = _of_data(one) or _of_check(one) or _twice(one) or (roomy and _scaled(one))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -172,9 +173,14 @@ class Checker:
     def sieved(self, candidates: Sequence[Candidate], enough: int) -> list[str]:
         """How candidates fare where the program failed, until enough get past it (`replay.sieve`). Empty: unknown."""
         rows = [[_plain(edit, self.below(edit.file)) for edit in one.edits] for one in candidates]
+        asked = {"record": "sieve", "enough": -(-enough // ABREAST)}
         work = max(self.left * 0.6, 0.1)
-        run = self.counted(self.session.run({}, work, record="sieve", changes=rows, enough=enough))
-        return run.answer.get("recording") or [] if self._same(run) else []
+        trials = [self.session.begin({}, work, changes=rows[at::ABREAST], **asked) for at in range(ABREAST)]
+        runs = [self.counted(one.wait(), ABREAST) for one in trials]
+        if not all(map(self._same, runs)):
+            return []
+        told = itertools.zip_longest(*(run.answer.get("recording") or [] for run in runs))
+        return list(itertools.takewhile(bool, itertools.chain.from_iterable(told)))
 
     def runs(
         self, candidates: Iterable[Candidate], progress: Callable[[str], None]

@@ -29,8 +29,8 @@ _IN_PLACE = re.compile(r"\.(?:\w+_|half|double|float|bfloat16|to|cpu|cuda|load_s
 _MODES = ("enable_grad", "no_grad", "inference_mode")
 #: How many statements further back the run begins where the ones that an edit reaches do not fail alike by themselves.
 _FURTHER = 3
-#: So many edits are looked at, however many get past the call.
-_LEAST = 60
+#: So many edits of each part are looked at, however many get past the call.
+_LEAST = 30
 #: What becomes of an edit: it fails as before, fails otherwise, fails in the same way further on, gets past the call;
 #: or it cannot be told here.
 SAME, OTHER, MOVED, PASSES, UNKNOWN = "same", "other", "moved", "passes", "unknown"
@@ -60,12 +60,13 @@ class Sieve:
         self.said = ""
         self.trees: dict[str, tuple[list[str], ast.Module]] = {}
         self.modules: dict[str, list[Any]] = {}
+        self._plain: Callable[..., None] | None = None
         if "torch" in sys.modules:
             self._watch(sys.modules["torch"].nn.Module)
         self.entered.begin()
 
     def _watch(self, module: Any) -> None:
-        plain = module.__init__
+        self._plain = plain = module.__init__
 
         def init(one: Any, *given: Any, **words: Any) -> None:
             plain(one, *given, **words)
@@ -78,9 +79,15 @@ class Sieve:
 
         module.__init__ = init
 
+    def _unwatch(self) -> None:
+        """What edits build anew is built as fast as without."""
+        self.entered.end()
+        if "torch" in sys.modules and self._plain is not None:
+            sys.modules["torch"].nn.Module.__init__ = self._plain
+
     def taken(self, error: BaseException) -> list[str]:
         """How each edit fares, until enough have got past the call."""
-        self.entered.end()
+        self._unwatch()
         self.anew = Anew(error, self.folder, self.entered, self._tree)
         self.frames = [one for one in frames_of(error) if one[0].f_code.co_filename.startswith(self.folder)]
         self.failed = _told(error, self.folder)
