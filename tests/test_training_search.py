@@ -11,10 +11,10 @@ torch = pytest.importorskip("torch")
 from trainings import ran  # noqa: E402
 
 from explainer.source import parsed_source, source_of  # noqa: E402
-from explainer.training import fits  # noqa: E402
 from explainer.training.finding import Attempt  # noqa: E402
 from explainer.training.hoisting import hoisted  # noqa: E402
 from explainer.training.judge import Compared  # noqa: E402
+from explainer.training.looks import fits  # noqa: E402
 from explainer.training.search import evaluation, expressions, places, search, whole  # noqa: E402
 from explainer.training.search.doubts import Doubt, doubt, untaught  # noqa: E402
 from explainer.training.trials import Tried  # noqa: E402

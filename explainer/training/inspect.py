@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from explainer.training import holding, streams
+from explainer.training import holding
+from explainer.training.looks import streams
 from explainer.training.notes import Mode, Optimizing
 from explainer.training.sites import frames, key, named, user_frames
 from explainer.wrappers import class_name

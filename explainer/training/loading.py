@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explainer.training import effects, ends, fits, observer, precision, proposals, streams, weighing  # noqa: F401
+from explainer.training import observer, proposals  # noqa: F401
 from explainer.training.calls import LOOKS, NOTED
 from explainer.training.kinds import load
 from explainer.training.looks import (  # noqa: F401
@@ -11,16 +11,22 @@ from explainer.training.looks import (  # noqa: F401
     cancelling,
     dead,
     dropping,
+    effects,
+    ends,
+    fits,
     heads,
     masked,
     padded,
     positions,
+    precision,
     quantiles,
     runs,
     sequences,
     shifts,
+    streams,
     swamped,
     switches,
+    weighing,
 )
 
 __all__ = ["LOOKS", "NOTED"]

@@ -39,7 +39,7 @@ class Observer:
         """Losses in their order with the place of each, what was printed last, the rules that hold in this run."""
         from explainer.training.directions import directions
         from explainer.training.finding import findings
-        from explainer.training.fits import fits, last_fit
+        from explainer.training.looks.fits import fits, last_fit
         from explainer.training.sources import program_sources
 
         notes = self.watcher.stop()

@@ -11,11 +11,13 @@ from typing import Any
 
 import torch
 
-from explainer.training import data, deep, growth, holding, inspect, models, precision, ranks, rates, stretches
+from explainer.training import data, deep, growth, holding, inspect, models, ranks, rates, stretches
 from explainer.training.deep import dispatched, unseen
+from explainer.training.looks import precision
 from explainer.training.notes import Notes, Optimizing
 from explainer.training.patches import Patches
 from explainer.training.sampling import FIRST, sampled
+from explainer.training.seen import Seen
 from explainer.training.sites import frames, key, named_within, stepping_package, user_frames
 
 #: How often another optimizer that begins has steps looked at in a row.
@@ -26,67 +28,23 @@ _OFTEN = 16
 _AGAIN = 3
 
 
-class Watcher:
+class Watcher(Seen):
     """One run that is watched. `dense` looks at every step's loss where that would make an accelerator wait."""
 
     def __init__(self, dense: bool = False):
+        super().__init__()
         self.notes = Notes()
         self.dense = dense
         self.patches = Patches()
         self.thread = threading.get_ident()
         self.handles: list[Any] = []
-        self.stepping = self.closures = self.stopped = False
+        self.stepping = self.stopped = False
         self.deep = deep.Deep(self)
-        self.loop_of = ""
-        self.tokens: list[Any] = []
-        self.future: list[Any] = []
-        self.ends: Any = None
-        self.embedded: dict[int, Any] = {}
-        self.leaves: list[set[int]] = []
-        self.weights: dict[int, dict[str, Any]] = {}
-        self.strays: dict[int, dict[str, Any]] = {}
-        self.orphans: dict[int, dict[str, Any]] = {}
-        self.ungraded: dict[int, dict[str, Any]] = {}
-        self.past: list[Any] = []
-        self.kept: dict[str, dict[str, Any]] = {}
-        self.lists: dict[str, Any] = {}
-        self.copied: dict[int, Any] = {}
-        self.filled: dict[int, Any] = {}
-        self.copies: dict[int, Any] = {}
-        self.constants: dict[int, Any] = {}
-        self.placed: dict[int, Any] = {}
-        self.given: dict[Any, Any] = {}
-        self.ties: list[Any] = []
-        self.divided: dict[Any, Any] = {}
-        self.weighed: dict[Any, Any] = {}
-        self.lowly: list[Any] = []
-        self.states: list[Any] = []
-        self.loaded: set[int] = set()
-        self.pretrained: set[int] = set()
-        self.clips: list[dict[str, Any]] = []
-        self.seeds: dict[Any, dict[str, Any]] = {}
-        self.counted: set[type] = set()
-        self.iterators: dict[int, Any] = {}
-        self.ran: dict[Any, tuple[Any, int]] = {}
-        self.rectified: dict[Any, dict[str, Any]] = {}
-        self.sizes: dict[tuple[str, int, str], int] = {}
-        self.hooked: dict[Any, dict[str, Any]] = {}
-        self.fits: dict[Any, list[Any]] = {}
-        self.tallies: dict[Any, dict[int, int]] = {}
-        self.orders: dict[Any, int] = {}
-        self.sources: Any = None
-        self.trained_at: dict[int, int] = {}
         self._inside = self._owed = False
-        self.between = self.wrapped = False
-        self.ranks = 0
-        self.begun: dict[int, float] = {}
-        self.drift: Any = None
-        self.reading: Any = None
         self._lately: deque[int] = deque(maxlen=4)
         self.turns = self._more = self._restarts = 0
         self._spots: dict[Any, Any] = {}
         self._dirty: dict[int, bool] = {}
-        self.versions: dict[int, int] = {}
         self._optimizing: dict[int, Optimizing] = {}
 
     # -- begin and end ----------------------------------------------------------------------------------------------

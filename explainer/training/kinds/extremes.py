@@ -12,7 +12,7 @@ import torch
 from explainer.source import Source, called, with_arguments
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
-from explainer.training.fits import learned
+from explainer.training.looks.fits import learned
 from explainer.training.sources import program_sources
 
 _OPTIMIZERS = ("SGD", "Adam", "AdamW", "NAdam", "RAdam", "RMSprop", "Adagrad")

@@ -9,9 +9,9 @@ from typing import Any
 from explainer.source import Source, called
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
-from explainer.training.fits import learned
 from explainer.training.kinds.losses import Place, shown
 from explainer.training.kinds.strength import plain
+from explainer.training.looks.fits import learned
 from explainer.training.sites import key
 from explainer.training.sources import program_sources
 

@@ -11,8 +11,8 @@ from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import Place, loss_call, shown
 from explainer.training.kinds.strength import plain
+from explainer.training.looks.weighing import known, turned_round
 from explainer.training.sources import program_sources
-from explainer.training.weighing import known, turned_round
 
 #: Calls that make one array or tensor of a list, and how what is in such a list is copied.
 _STACKS = ("stack", "vstack", "concatenate", "array", "asarray", "tensor", "as_tensor", "cat", "FloatTensor")

@@ -10,8 +10,8 @@ from typing import Any
 from explainer.source import Source, called, stored
 from explainer.training import hoisting, rewrite
 from explainer.training.finding import Attempt, Finding
-from explainer.training.fits import learned
 from explainer.training.kinds.optimizers import backward_site, name_of
+from explainer.training.looks.fits import learned
 from explainer.training.notes import Optimizing
 from explainer.training.proposals.through import past_choice, past_comparison, past_pick, straight_through
 from explainer.training.search import places

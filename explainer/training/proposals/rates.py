@@ -9,9 +9,9 @@ from typing import Any
 from explainer.source import Source, called
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding
-from explainer.training.fits import learned
 from explainer.training.kinds.optimizers import built
 from explainer.training.kinds.strength import in_groups, plain, setting
+from explainer.training.looks.fits import learned
 from explainer.training.notes import Optimizing
 
 _ADAPTIVE = ("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "RMSprop", "Adagrad")

@@ -10,9 +10,9 @@ from typing import Any
 from explainer.source import Source
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding
-from explainer.training.fits import last_fit
 from explainer.training.kinds.losses import shown
 from explainer.training.kinds.optimizers import span_of
+from explainer.training.looks.fits import last_fit
 
 
 def scaled_targets(watcher: Any) -> Iterator[Finding]:

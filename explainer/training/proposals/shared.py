@@ -11,7 +11,7 @@ import torch
 from explainer.source import Source
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding
-from explainer.training.fits import learned_well
+from explainer.training.looks.fits import learned_well
 from explainer.training.sites import statement
 
 _ROWS = (torch.nn.ModuleList, torch.nn.Sequential)

@@ -10,9 +10,9 @@ from typing import Any
 from explainer.source import Source, called
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding
-from explainer.training.fits import learned
+from explainer.training.looks.fits import learned
+from explainer.training.looks.streams import streamed
 from explainer.training.sources import program_sources
-from explainer.training.streams import streamed
 
 
 def initialisations(watcher: Any) -> Iterator[Finding]:

@@ -11,8 +11,8 @@ import torch
 from explainer.source import Source, loaded, of_self
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding
-from explainer.training.fits import learned_well
 from explainer.training.kinds.losses import made_at, shown
+from explainer.training.looks.fits import learned_well
 from explainer.training.sources import program_sources
 
 #: Functions of a model that make it; what only they read is not used.

@@ -9,10 +9,10 @@ from typing import Any
 from explainer.source import called
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding
-from explainer.training.fits import learned_well
 from explainer.training.kinds.losses import shown
 from explainer.training.kinds.optimizers import built
 from explainer.training.kinds.strength import plain, setting
+from explainer.training.looks.fits import learned_well
 from explainer.training.sources import program_sources
 
 #: The share of a layer's units that are dead at each of the last looks; of the steps, where the last one lies.

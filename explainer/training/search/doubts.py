@@ -11,8 +11,8 @@ from typing import Any
 from explainer.frozen import frozen
 from explainer.source import Source
 from explainer.training.directions import directions
-from explainer.training.fits import last_fit, learned
 from explainer.training.judge import COSTS, compared, gain, metrics, rises
+from explainer.training.looks.fits import last_fit, learned
 from explainer.training.search.gauges import gauged_names
 from explainer.training.sources import program_sources
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from explainer.training.directions import verdict
 from explainer.training.finding import Attempt, Finding
-from explainer.training.fits import learned
 from explainer.training.judge import FIT, gain, is_share, metrics, rises, share
+from explainer.training.looks.fits import learned
 from explainer.training.search import evaluation, expressions, places, slips, unread, whole
 from explainer.training.search.doubts import BELOW, Doubt
 from explainer.training.search.offer import Offer
