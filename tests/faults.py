@@ -20,7 +20,7 @@ def assert_repaired(runner: Runner, program: str, line: str, repair: str, certai
     It is a `suggestion` where it ran, and something else about it is in doubt (see `oracle`).
     """
     best = explained(runner, program)
-    assert line in textwrap.dedent(program).lstrip().splitlines()[best["culprit"]["line"] - 1]
+    assert line in textwrap.dedent(program).lstrip().splitlines()[best["culprit"]["line"] - 1], best["fixes"]
     first = best["fixes"][0]
     assert first["certainty"] == certainty
     assert first["source"]["kind"] in ("generator", "rule", "atom")

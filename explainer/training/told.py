@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from explainer.catalogue import load
+from explainer.catalogue import Rule, load
 from explainer.catalogue.words import WordsError, in_language, words
 from explainer.diagnosis import Certainty, Diagnosis, Fix, Report, Span
 from explainer.edits.lines import shown
@@ -24,37 +24,43 @@ _CONTEXT = 3
 def diagnosis_of(finding: Finding, tried: Sequence[Tried], language: str) -> Diagnosis | None:
     """The diagnosis; None where the rule's words cannot be made."""
     rule = load().rules.get(finding.rule)
-    if rule is None:
-        return None
     held = [one for one in tried if one.compared.better and one.gone and one.seeds == one.of]
-    names = {"f": {**finding.names, **(held[0].attempt.names if held else {})}}
-    if finding.told is not None:
-        headline, cause = finding.told.headline, finding.told.cause
-    else:
-        try:
-            headline = words(in_language(rule.text["headline"], language), names)
-            cause = words(in_language(rule.text["why"], language), names)
-        except WordsError:
-            return None
+    text = _words(finding, rule, held, language) if rule is not None else None
+    if rule is None or text is None:
+        return None
     fixes = _fixes(finding, rule.fixes if finding.told is None else (), tried, held, language)
     if finding.told is not None and not fixes:
         fixes = [fix for fix in finding.told.fixes if not fix.edits]
     culprit = held[0].attempt.culprit if held and held[0].attempt.culprit else finding.culprit
-    likely = (held and not finding.searched) or (finding.told is not None and finding.told.certainty != "possible")
-    certainty: Certainty = "likely" if likely else "possible"
-    if finding.proved or (held and finding.seen):
-        certainty = "proved"
     return Diagnosis(
         rule.id,
         "training",
-        headline,
-        cause,
-        certainty,
+        *text,
+        _certainty(finding, held),
         culprit=_relative(culprit),
         fixes=tuple(fixes),
         labels=tuple(replace(label, file=shown(label.file)) for label in finding.labels),
         links=rule.links,
     )
+
+
+def _words(finding: Finding, rule: Rule, held: Sequence[Tried], language: str) -> tuple[str, str] | None:
+    """Headline and cause: the finding's own words, or the rule's with the numbers of what held first."""
+    if finding.told is not None:
+        return finding.told.headline, finding.told.cause
+    names = {"f": {**finding.names, **(held[0].attempt.names if held else {})}}
+    try:
+        headline, cause = (words(in_language(rule.text[part], language), names) for part in ("headline", "why"))
+    except WordsError:
+        return None
+    return headline, cause
+
+
+def _certainty(finding: Finding, held: Sequence[Tried]) -> Certainty:
+    if finding.proved or (held and finding.seen):
+        return "proved"
+    told = finding.told is not None and finding.told.certainty != "possible"
+    return "likely" if told or (held and not finding.searched) else "possible"
 
 
 def _fixes(
