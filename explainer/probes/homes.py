@@ -30,6 +30,7 @@ _PROBES = {
     "autograd.carried": (
         "carried second_call helper_calls retaining_call freeing_grad carried_place filled_once filled_line"
     ),
+    "autograd.unrecorded": "inner_gradient asking_function",
     "autograd.cuts": "cut all_cuts block_of derived_in grad_switch reentrant_checkpoint receiver",
     "autograd.early": "read_early backward_below loss_without_backward returned_gradients gradient_loop",
     "autograd.freezing": "frozen_model filtered_out plain_tensors shallow_copy",
@@ -94,6 +95,7 @@ _PROBES = {
     "dataloader.missing": "missing_part loaded_datasets",
     "dataloader.ragged": "ragged_lists",
     "dataloader.ratios": "shorter_side",
+    "dataloader.sampled": "sampled_in_batches",
     "dataloader.samples": "sample_return none_sample empty_list given_dataset",
     "dataloader.shares": "worker_share bound_to_nothing",
     "dataloader.sometimes": "key_added",

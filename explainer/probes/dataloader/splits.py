@@ -6,12 +6,15 @@ import ast
 import functools
 from typing import Any
 
+from explainer.bindings import arguments_of, only_value
 from explainer.facts import SpanFact
+from explainer.frozen import frozen
 from explainer.probes import probe
+from explainer.probes.files import named
 from explainer.probes.origin import last_binding
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.source import called
+from explainer.source import Source, called
 
 
 @probe
@@ -19,7 +22,7 @@ def split_lengths(scene: Scene) -> SpanFact | None:
     """The lengths that the failing `random_split` was given: the list, or the value that its name was bound to.
 
     `detail`: `name` of the list or empty, `dataset` as the call names it, `sum` and `size` (of the dataset, or none),
-    `last` the last element as it would be right, of a list that is written out.
+    `last` the last length as it would be right, where they are written out, there or in the function that makes them.
     """
     frame, failing = scene.user_frame, scene.failing
     call = failing.node if failing is not None else None
@@ -33,14 +36,40 @@ def split_lengths(scene: Scene) -> SpanFact | None:
     name = lengths.id if isinstance(lengths, ast.Name) else ""
     bound = last_binding(failing.source, frame, name) if name else None
     value = bound.value if isinstance(bound, ast.Assign) else lengths
-    known: dict[str, Any] = {
-        "name": name,
-        "dataset": dataset,
-        "sum": given[0],
-        "size": given[1],
-        "last": _last(dataset, value),
-    }
+    written = _written(scene, failing.source, value, f"len({dataset})")
+    last = _last(written.size, written.parts) if written is not None else ""
+    known: dict[str, Any] = {"name": name, "dataset": dataset, "sum": given[0], "size": given[1], "last": last}
     return span_fact(failing.source, value, **known)
+
+
+@frozen
+class Written:
+    """Lengths that are written out, and how the size of the whole is called there."""
+
+    source: Source
+    parts: list[ast.expr]
+    size: str
+
+    @property
+    def last(self) -> ast.expr:
+        """What makes the last length: its place in the list, or what its name is given above in the function."""
+        one = self.parts[-1]
+        scope = self.source.scope_at(one.lineno) if isinstance(one, ast.Name) else None
+        return (only_value(scope, one.id) if scope is not None and isinstance(one, ast.Name) else None) or one
+
+
+def _written(scene: Scene, source: Source, value: ast.AST, size: str) -> Written | None:
+    """The list or tuple that a value is, or that the only function of its name in the program hands back."""
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return Written(source, value.elts, size)
+    found = list(named(scene, ast.FunctionDef, called(value))) if isinstance(value, ast.Call) else []
+    if len(found) != 1 or not isinstance(value, ast.Call):
+        return None
+    (home, function), names = found[0], [one.arg for one in found[0][1].args.args]
+    sizes = [name for name, one in arguments_of(value, names).items() if source.text(one) == size]
+    returns = [one.value for one in ast.walk(function) if isinstance(one, ast.Return)]
+    made = returns[0] if len(returns) == 1 and len(sizes) == 1 else None
+    return Written(home, made.elts, sizes[0]) if isinstance(made, (ast.List, ast.Tuple)) else None
 
 
 def _given(scene: Scene) -> tuple[int, int | None] | None:
@@ -56,12 +85,11 @@ def _given(scene: Scene) -> tuple[int, int | None] | None:
     return None
 
 
-def _last(dataset: str, lengths: ast.AST) -> str:
+def _last(size: str, parts: list[ast.expr]) -> str:
     """What the last of several lengths must be: `len(data) - int(0.8 * n)`."""
-    parts = lengths.elts if isinstance(lengths, (ast.List, ast.Tuple)) else []
     if len(parts) < 2 or any(isinstance(one, ast.Starred) for one in parts):
         return ""
-    return " - ".join([f"len({dataset})", *(_operand(one) for one in parts[:-1])])
+    return " - ".join([size, *(_operand(one) for one in parts[:-1])])
 
 
 def _operand(node: ast.expr) -> str:
@@ -70,10 +98,12 @@ def _operand(node: ast.expr) -> str:
 
 @probe
 def last_length(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
-    """The last element of a list of lengths that is written out."""
+    """What makes the last of the lengths that are written out."""
     source = scene.source(of.span.file) if of is not None else None
     if of is None or source is None:
         return None
-    lists = (one for one in source.nodes() if isinstance(one, (ast.List, ast.Tuple)) and len(one.elts) > 1)
-    found = next((one for one in lists if source.span(one) == of.span), None)
-    return span_fact(source, found.elts[-1]) if found is not None else None
+    kinds = (ast.List, ast.Tuple, ast.Call)
+    value = next((one for one in source.nodes() if isinstance(one, kinds) and source.span(one) == of.span), None)
+    written = _written(scene, source, value, f"len({of.detail['dataset']})") if value is not None else None
+    many = written is not None and len(written.parts) > 1
+    return span_fact(written.source, written.last) if written is not None and many else None
