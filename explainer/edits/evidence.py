@@ -104,7 +104,7 @@ class Step:
 class Evidence:
     """All that is known for the search. `steps[0]` is the failing call, then what led to it, nearest first.
 
-    `shapes` (`repair.atoms.common`) and `spots` (`repair.spots`) are made when they are asked for.
+    `shapes` (`repair.atoms.common`), `spots` and `uses` (`repair`) are made when they are asked for.
     `passed`: the same call, with the same numbers and layer, went well before, so that other data made it fail.
     `square`: what it was given then had two equal sizes, which say nothing of their order.
     `loading`: it failed as a loader fetched samples.
@@ -130,6 +130,7 @@ class Evidence:
     calls: dict[str, list[Place]] | None = None
     definitions: dict[str, list[Place]] | None = None
     modes: dict[str, list[str]] | None = None
+    uses: Any = None
     settings: dict[str, list[Place]] = field(default_factory=dict)
     outgrown: Mapping[tuple[Any, ...], tuple[int, int]] = field(default_factory=dict)
 
@@ -190,6 +191,14 @@ class Evidence:
                     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
                         self.definitions.setdefault(node.name, []).append(Place(source, node))
         return self.definitions.get(name, [])
+
+    def parameters(self, call: ast.Call) -> list[str]:
+        """The parameters of the program's function, or class, that a call is of; none where there are several."""
+        found = self.defined(called(call))
+        node = found[0].node if len(found) == 1 else None
+        if isinstance(node, ast.ClassDef):
+            node = next((one for one in node.body if getattr(one, "name", "") == "__init__"), None)
+        return [one.arg for one in node.args.args if one.arg != "self"] if isinstance(node, ast.FunctionDef) else []
 
     def layers_around(self) -> list[Layer]:
         """The layers of the failing call and of the steps behind it, then all that were seen."""

@@ -14,7 +14,6 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_primary
-from explainer.source import called
 
 #: Functions whose layer has another name than the function with a capital.
 _LAYERS = {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU", "elu": "ELU", "selu": "SELU", "relu6": "ReLU6",
@@ -127,7 +126,7 @@ def _written(evidence: Evidence, place: Place, new: str) -> Iterator[Candidate]:
 def exchanged(evidence: Evidence) -> Iterator[Candidate]:
     """Two arguments in the other order, where one has the name of the parameter that the other is given to."""
     for place, call in _calls_on_the_way(evidence):
-        for i, j in _crossed(call.args, _parameters(evidence, call)):
+        for i, j in _crossed(call.args, evidence.parameters(call)):
             one, other = place.source.text(call.args[i]), place.source.text(call.args[j])
             edits = partial(changed, place.source, [(place.source.span(call.args[i]), other),
                                                     (place.source.span(call.args[j]), one)])  # fmt: skip
@@ -137,7 +136,7 @@ def exchanged(evidence: Evidence) -> Iterator[Candidate]:
 def own_named(evidence: Evidence) -> Iterator[Candidate]:
     """`Forward(dim, inner, inner)` -> `Forward(dim, inner, dropout)`: what has the parameter's name in the caller."""
     for place, call in _calls_on_the_way(evidence):
-        given = arguments_of(call, _parameters(evidence, call))
+        given = arguments_of(call, evidence.parameters(call))
         function = place.source.function_at(call.lineno)
         read = {last_name(one) for one in given.values()}
         known = {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)} if function is not None else set()
@@ -152,15 +151,6 @@ def _calls_on_the_way(evidence: Evidence) -> Iterator[tuple[Place, ast.Call]]:
     layers = [call.place for layer in evidence.layers_around() for call in layer.calls]
     for place in [*(frame.place for frame in reversed(evidence.frames)), *layers]:
         yield from ((place, one) for one in ast.walk(place.node) if isinstance(one, ast.Call))
-
-
-def _parameters(evidence: Evidence, call: ast.Call) -> list[str]:
-    """The parameters of the program's function, or class, that a call is of; none where there are several."""
-    found = evidence.defined(called(call))
-    node = found[0].node if len(found) == 1 else None
-    if isinstance(node, ast.ClassDef):
-        node = next((one for one in node.body if getattr(one, "name", "") == "__init__"), None)
-    return [one.arg for one in node.args.args if one.arg != "self"] if isinstance(node, ast.FunctionDef) else []
 
 
 def _crossed(given: Sequence[ast.expr], parameters: Sequence[str]) -> Iterator[tuple[int, int]]:

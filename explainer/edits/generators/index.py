@@ -6,6 +6,7 @@ import ast
 import math
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
@@ -13,9 +14,10 @@ from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.generators.sites import LEAVING
 from explainer.edits.generators.sizes import built_for
 from explainer.edits.generators.slices import chain, editable, operands, trunk
+from explainer.edits.kinds.statements import insert_statement
 from explainer.edits.place import Place, fitted
 from explainer.replay.recorders.taint import literals
-from explainer.source import holds
+from explainer.source import holds, loaded, stored
 
 #: What stands around the largest of some values and gives it as a plain number.
 _AROUND = ("int(", "max(")
@@ -202,3 +204,51 @@ def _tables(evidence: Evidence) -> list[Layer]:
                 found.append(step.layer)
                 break
     return found
+
+
+_OUTSIDE = re.compile(r"index (-?\d+) is out of bounds")
+
+
+def ignored(evidence: Evidence) -> Iterator[Candidate]:
+    """`kept = target != 255` above what counts labels, where the program's loss ignores that label."""
+    outside, frame = _OUTSIDE.search(evidence.message), evidence.frames[-1] if evidence.frames else None
+    mark = _label(evidence, int(outside[1])) if outside is not None else ""
+    function = frame.place.source.function_at(frame.place.span.line) if frame is not None else None
+    if frame is None or not mark or not isinstance(function, ast.FunctionDef):
+        return
+    source = frame.place.source
+    for name in sorted(loaded(frame.place.node)):
+        bound = _bindings(function, name, frame.place.span.line)
+        above = bound[-1] if bound else None
+        beside = [one for one in _names_of(function, above) if frame.shape(one) == frame.shape(name) != []]
+        if name not in beside:
+            continue
+        row, kept = ", ".join(beside), ", ".join(f"{one}[kept]" for one in beside)
+        text = f"kept = {name} != {mark}\n{row} = {kept}"
+        after = {"after": Place(source, above)} if above is not None else {"before": Place(source, function.body[0])}
+        edits = partial(insert_statement, text, **after)
+        words: dict[str, Any] = {"new": f"{name}[kept]", "old": name}
+        yield from evidence.made(edits, "insert-statement", frame.place, "rename", **words)
+
+
+def _label(evidence: Evidence, label: int) -> str:
+    """How the program writes the label that its loss ignores, where it is this one."""
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            if isinstance(node, ast.keyword) and node.arg == "ignore_index":
+                text = source.text(node.value)
+                if str(evidence.frames[-1].scope.get(text, text)) == str(label):
+                    return text
+    return ""
+
+
+def _bindings(function: ast.FunctionDef, name: str, line: int) -> list[ast.stmt]:
+    """The statements of a function above a line that give a name a value."""
+    above = [one for one in function.body if one.lineno < line and name in stored(one)]
+    return [one for one in above if isinstance(one, ast.Assign)]
+
+
+def _names_of(function: ast.FunctionDef, above: ast.stmt | None) -> list[str]:
+    """The names that are bound by a statement, or as the parameters of a function."""
+    names = [one.arg for one in function.args.args]
+    return [one for one in names if one in stored(above)] + sorted(stored(above) - set(names)) if above else names

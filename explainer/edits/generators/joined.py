@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from explainer.diagnosis import Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators.shapes import BROADCAST
@@ -14,6 +15,7 @@ from explainer.edits.generators.slices import Operand, operands, trunk
 from explainer.edits.kinds import statements
 from explainer.edits.lines import changed, joined
 from explainer.edits.place import Place, as_primary
+from explainer.source import Source, called
 
 _CATS = ("cat", "concat", "concatenate")
 _JOINS = (*_CATS, *BROADCAST)
@@ -171,3 +173,34 @@ def functional(place: Place) -> str:
     """How a file calls torch's functions of layers: `F`, or their module."""
     text = "\n".join(place.source.lines)
     return "F" if "torch.nn.functional as F" in text else "torch.nn.functional"
+
+
+def batches(evidence: Evidence) -> Iterator[Candidate]:
+    """`torch.stack(rows).flatten(0, 1)` -> `torch.cat(rows)`: results of batches, the last of which is smaller.
+
+    Those of the same batches that the function stacks beside them, too.
+    """
+    crash = evidence.crash
+    rows = [shape for shape, _ in crash.before] if crash is not None and crash.function == "stack" else []
+    apart = {row[0] for row in rows if row}
+    if crash is None or crash.place is None or len(apart) != 2 or len({tuple(row[1:]) for row in rows}) != 1:
+        return
+    if rows[-1][0] >= rows[0][0] or any(row[0] != rows[0][0] for row in rows[:-1]):
+        return
+    source, scope = crash.place.source, crash.place.source.function_at(crash.place.span.line)
+    every = [one for one in ast.walk(scope or crash.place.node) if isinstance(one, ast.Call) and called(one) == "stack"]
+    for stacks in ([crash.place.node], every) if len(every) > 1 else ([crash.place.node],):
+        changes = [_as_cat(source, one) for one in stacks if isinstance(one, ast.Call) and one.args]
+        words: dict[str, Any] = {"new": changes[0][1], "old": crash.place.text}
+        yield from evidence.made(partial(changed, source, changes), "replace", crash.place, "rename", **words)
+
+
+def _as_cat(source: Source, stack: ast.Call) -> tuple[Span, str]:
+    """A stack with what joins its first two dimensions behind it, and `cat` in its place."""
+    method = source.parent_of(stack)
+    above = source.parent_of(method) if method is not None else None
+    whole = (
+        above if isinstance(above, ast.Call) and source.text(above) == f"{source.text(stack)}.flatten(0, 1)" else stack
+    )
+    head = source.text(stack.func)
+    return source.span(whole), f"{head[: -len('stack')]}cat({source.text(stack.args[0])})"

@@ -12,6 +12,7 @@ from explainer.edits.generators.sites import LEAVING, layers_hit
 from explainer.edits.generators.slices import trunk
 from explainer.edits.lines import changed
 from explainer.edits.place import as_primary
+from explainer.source import called
 
 #: Calls behind which the dimensions mean what they meant before.
 _KEEPING = (
@@ -75,3 +76,20 @@ def _there(layer: Layer, shape: list[int]) -> tuple[int, str, str] | None:
     if len(shape) in (3, 4) and channels == shape[-1] != shape[1]:
         return channels, first, last
     return None
+
+
+def over_channels(evidence: Evidence) -> Iterator[Candidate]:
+    """`nn.LayerNorm(channels)` -> `nn.GroupNorm(1, channels)`, where the channels stand in front of other dimensions.
+
+    It normalises each sample over all of them, with a scale and a shift for each channel.
+    """
+    for layer, step in layers_hit(evidence):
+        shape = step.before[0][0] if step.before else []
+        place = layer.calls[0].place if layer.type == "LayerNorm" and layer.calls else None
+        node = place.node if place is not None else None
+        if place is None or not isinstance(node, ast.Call) or not node.args or len(shape) < 3:
+            continue
+        if layer.value("normalized_shape") == shape[1] != shape[-1] and called(node) == "LayerNorm":
+            head, given = place.source.text(node.func), place.source.text(node.args[0])
+            new = f"{head[: -len('LayerNorm')]}GroupNorm(1, {given})"
+            yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.text)

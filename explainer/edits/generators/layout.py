@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from explainer.bindings import only_value
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.shapes import BROADCAST, SAME, by_channel, changes, fits
@@ -54,6 +55,8 @@ def put_behind(evidence: Evidence, place: Place | None, method: str, shape: list
         yield from evidence.made(edits, "insert-method", place, "insert", **words)
 
 
+#: How many steps behind an operand one_hot is looked for.
+_NEAR = 3
 #: Changes of layout that put dimensions in another order.
 _TURNS = ("transpose", "permute", "movedim", "t()", "mT")
 
@@ -73,19 +76,34 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
     # A dimension of size 1 that is too much goes before a new one comes.
     written = every[:1] if re.search(r"[a-z]_$", crash.function) else []  # of what is written to, the layout stays
     both = [(operand, *change) for operand in every for change in changes(operand.shape)]
+    hot = [one for one in every if any(step.function == "one_hot" for step in trunk(evidence, one.start, _NEAR))]
     for operand, method, shape in sorted(both, key=lambda one: (one[0] in written, not one[1].startswith("squeeze"))):
         fitting = fits(crash.function, [shape if one is operand else one.shape for one in every])
         if method.startswith("mean") and crash.function in (*SAME, *BROADCAST):  # it runs, but is hardly ever meant
             continue
-        if evidence.passed and not evidence.square and method.startswith(_TURNS):  # other data came, in the same order
-            continue
+        turns = method.startswith(_TURNS)
+        if turns and ((evidence.passed and not evidence.square) or (hot and operand not in hot)):
+            continue  # other data came, in the same order; classes come last of one_hot, first of a layer of channels
         if crash.function in BROADCAST and len(shape) > widest:  # every pair broadcasts once it is spread far enough
             continue
         beside = [one.shape for one in every if one is not operand]
         if crash.function in BROADCAST and method.startswith("flatten") and shape not in beside:
             continue
         if fitting or (fitting is None and method[:3] in ("uns", "squ", "tra", "t()")):
-            yield from put_behind(evidence, operand.place if editable(operand.place) else None, method, operand.shape)
+            for place in (_where_made(evidence, operand), operand.place):
+                yield from put_behind(evidence, place if editable(place) else None, method, operand.shape)
+
+
+def _where_made(evidence: Evidence, operand: Operand) -> Place | None:
+    """What a name was given that the function reads elsewhere, too: there it is to have the same layout."""
+    name = operand.place.node if operand.place is not None else None
+    step = evidence.steps[operand.start] if operand.start is not None else None
+    if operand.place is None or not isinstance(name, ast.Name) or step is None or step.shape != operand.shape:
+        return None
+    source, scope = operand.place.source, operand.place.source.scope_at(name.lineno)
+    reads = [one for one in ast.walk(scope) if isinstance(one, ast.Name) and one.id == name.id] if scope else []
+    value = only_value(scope, name.id) if len(reads) > 2 else None
+    return next((place for place in step.places if place.source is source and place.node is value), None)
 
 
 def _sliced(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:

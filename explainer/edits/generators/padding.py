@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from explainer.bindings import named_values
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer
 from explainer.edits.generators.sites import layers_hit
+from explainer.edits.generators.slices import operands, trunk
 from explainer.edits.kinds import arguments
 from explainer.edits.kinds.arguments import argument_node
 from explainer.edits.lines import joined
@@ -39,6 +42,28 @@ def short(evidence: Evidence) -> Iterator[Candidate]:
     for layer in unique:
         yield from _argument(evidence, layer, "output_padding", 1)
     yield from _all_padded(evidence, list(unique))
+
+
+def upsized(evidence: Evidence) -> Iterator[Candidate]:
+    """`nn.Upsample(scale_factor=2)` -> `nn.Upsample(size=LENGTH)`: the last one, where rounding left a map short."""
+    rows = operands(evidence)
+    short, whole = sorted(rows, key=lambda one: math.prod(one.shape))[:2] if len(rows) > 1 else (None, None)
+    steps = [one for one in trunk(evidence, short.start) if one.layer is not None] if short is not None else []
+    last = next((one for one in steps if one.layer is not None and one.layer.type == "Upsample"), None)
+    layer = last.layer if last is not None else None
+    if short is None or whole is None or last is None or layer is None or not layer.calls:
+        return
+    sizes = set(whole.shape[2:])
+    place = layer.calls[0].place
+    factor = [one for one in getattr(place.node, "keywords", ()) if one.arg == "scale_factor"]
+    if not factor or last.shape[2:] != short.shape[2:] or len(sizes) != 1 or short.shape[:2] != whole.shape[:2]:
+        return
+    wanted = sizes.pop()
+    tree = place.source.tree
+    constants = [(name, value) for one in (tree.body if tree else ()) for name, value in named_values(one)]
+    names = [name for name, value in constants if isinstance(value, ast.Constant) and value.value == wanted]
+    new = f"size={next(iter(names), wanted)}"
+    yield from evidence.replaced(place.at(factor[0]), new, "replace", "flag", place, new=new, layer="Upsample")
 
 
 def _dilated(layer: Layer) -> bool:

@@ -77,6 +77,8 @@ def fits(function: str, shapes: list[Shape]) -> bool | None:
         return len(first) > 1 and bool(second) and first[1] == second[0]
     if function in ("cross_entropy", "nll_loss", "cross_entropy_loss"):
         return _classes(first, second)
+    if function == "scaled_dot_product_attention":
+        return _attention(*shapes) if len(shapes) in (3, 4) else None
     if function == "cat":
         return len({len(shape) for shape in shapes}) == 1 and bool(shapes)
     return None
@@ -85,6 +87,16 @@ def fits(function: str, shapes: list[Shape]) -> bool | None:
 def broadcastable(one: Shape, other: Shape) -> bool:
     """Whether two shapes broadcast."""
     return all(a == b or 1 in (a, b) for a, b in zip(reversed(one), reversed(other), strict=False))
+
+
+def _attention(query: Shape, key: Shape, value: Shape, mask: Shape | None = None) -> bool:
+    """Whether queries, keys and values fit together, and a mask broadcasts to all pairs of queries and keys."""
+    if min(map(len, (query, key, value))) < 2:
+        return False
+    scores = [*query[:-1], key[-2]]
+    given = query[-1] == key[-1] and key[-2] == value[-2] and query[:-2] == key[:-2] == value[:-2]
+    masked = mask is None or (broadcastable(mask, scores) and len(mask) <= len(scores))
+    return given and masked
 
 
 def _matrix(one: Shape, other: Shape) -> bool:
