@@ -283,9 +283,9 @@ file.seek(0)
 made(net.parameters()).load_state_dict(torch.load(file)["state_dict"])
 """
 WEIGHED = {
-    "a number that sizes the data": (LINEAR, "torch.randn(8, 12)", "torch.randn(8, 10)", "data", ()),
+    "a number that sizes the data": (LINEAR, "torch.randn(8, 12)", "torch.randn(8, 10)", "data", ("data",)),
     "a name that sizes the data": (
-        "N = 12\n" + LINEAR.replace("8, 12", "8, N"), "N = 12", "N = 10", "data", ()),
+        "N = 12\n" + LINEAR.replace("8, 12", "8, N"), "N = 12", "N = 10", "data", ("data",)),
     "the layer's own number": (LINEAR, "nn.Linear(10", "nn.Linear(12", None, ()),
     "a cast that cuts off": (
         "net = nn.Embedding(9, 4)\nx, y = torch.rand(8) * 5, torch.randn(8, 4)\n" + STEP,

@@ -84,6 +84,20 @@ def test_a_subscript_that_takes_a_part_is_a_cut(after: str, cuts: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("now", "was", "doubted"),
+    [
+        ({"came": [[3, 8]], "back": [[3, 2]]}, {"came": [[5, 8]], "back": [[5, 2]]}, True),  # fewer samples
+        ({"came": [[5, 8]], "back": [[1, 2]]}, {"came": [[5, 8]], "back": [[5, 2]]}, True),  # rows are lost on the way
+        ({"came": [[5, 8]], "back": [[5, 3]]}, {"came": [[5, 8]], "back": [[5, 2]]}, False),  # another width
+        ({"came": [[3, 8]], "back": [[3, 2]]}, {"came": [[5, 8]], "back": None, "returned": False}, False),
+    ],
+)
+def test_what_runs_with_other_samples_of_a_model_that_had_run_is_in_doubt(now, was, doubted) -> None:
+    runs = [{"seen": {"models": [{"name": "Net", "returned": True, **one}]}} for one in (now, was)]
+    assert ("data" in judged([Edit("a.py", 1, 1, "f(x)", "f(x[:3])")], *runs).doubts) == doubted
+
+
+@pytest.mark.parametrize(
     ("before", "after", "refused"),
     [
         ("x = make(80)", "x = make(1)", True),

@@ -68,6 +68,23 @@ def _resized_data(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
     return source.changes_number(edits) and draws.other_sizes(before.get("draws") or [], seen.get("draws") or [])
 
 
+def _other_data(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    """The program then draws other sizes of data, or a model that had taken what it was given is given other ones.
+
+    Or it hands back another number of rows than the samples that it is given as before.
+    """
+    known = [(one, other) for one, other in _pairs(seen, before) if other.get("returned") and one.get("came")]
+    given = any(one["came"] != other["came"] or _loses_rows(one, other) for one, other in known)
+    return given or draws.other_sizes(before.get("draws") or [], seen.get("draws") or [])
+
+
+def _loses_rows(one: Seen, other: Seen) -> bool:
+    """Whether what a model handed back had a row for each of some input's, and has no more."""
+    rows = {shape[0] for shape in other["came"] if shape}
+    pairs = zip(one.get("back") or (), other.get("back") or (), strict=False)
+    return any(was and was[0] in rows and now[:1] != was[:1] for now, was in pairs)
+
+
 def _ungraded(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
     """A path that the edit cut, or an optimizer that steps with fewer parameters than it had stepped with before."""
     now, was = seen.get("most") or {}, before.get("most") or {}
@@ -229,6 +246,7 @@ def _bare_number(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mappi
 
 
 _DOUBTS = {
+    "data": _other_data,
     "usual": _unusual,
     "number": _bare_number,
     "unreached": _unreached,

@@ -157,6 +157,8 @@ class Observer:
         with suppress(Exception):
             seen["out"], seen["held"] = outline(call.out) if call.returned else None, call.held
             seen["given"] = [digest(one) for one in tensors(call.given)]
+            seen["came"] = [list(one.shape) for one in tensors(call.given)]
+            seen["back"] = [list(one.shape) for one in tensors(call.out)] if call.returned else None
             seen["made"] = [digest(one) for one in tensors(call.out)] if call.returned else None
         if tried and call.quick:
             with suppress(Exception):

@@ -15,6 +15,11 @@ DOUBTS: dict[str, Texts] = {
         "ko": "여기서는 두 차원의 크기가 같아 다른 정렬로도 실행됩니다. 의도한 쪽을 확인하세요",
         "zh": "这里两个维度大小相同，换一种对齐方式也能运行；请确认想要的是哪一种",
     },
+    "data": {
+        "en": "it runs, but only with other sizes of the data, which are as they are",
+        "ko": "실행되지만 데이터의 크기를 바꿔야만 됩니다. 데이터는 주어진 그대로입니다",
+        "zh": "可以运行，但只有改变数据的大小才行，而数据本是既定的",
+    },
     "usual": {
         "en": "it runs, but changes what this line made of all other samples, which was right",
         "ko": "실행되지만 이 줄이 다른 샘플에서 올바르게 만들던 것까지 달라집니다",
