@@ -105,6 +105,8 @@ REPAIRS = [
     ("value", "np.zeros(c, dtype=np.uint8)", "", "np.zeros(c, dtype=np.int64)"),
     ("division", "def windows(n, size, hop):\n    return n // hop", "", "    return (n - size) // hop + 1"),
     ("key", "nn.Linear(cfg['hidden'], 2)", "", "nn.Linear(cfg['width'], 2)"),
+    ("indexed", "f(x[:, ids], k[:, ids], v)", "", "f(x[:, ids], k[:, ids], v[:, ids])"),
+    ("indexed", "f(x[ids], k[ids], rows)", "", "f(x[ids], k[ids], tuple(one[ids] for one in rows))"),
     ("slice", "x[:, :t]", "", "x[:, :t + 1]"),
     ("slice", "x[:, :, 0]", "", "x[:, 0]"),
     ("slice", "s[t, 0]", "", "s[t]"),
@@ -255,6 +257,8 @@ ALONE = [
     ("windowed", "x + s[:t, :t]", ""),  # nothing longer than it meets it
     ("unreturned", "def f(x):\n    y = x\n    return y", ""),  # its value is wanted where it failed
     ("likewise", "y = f(x)", ""),
+    ("indexed", "f(x[0], k[0], v)", ""),  # not by a name
+    ("indexed", "f(x[:, ids], v)", ""),  # one alone
     ("whole", "def f(a, e):\n    return g(a * e)", ""),  # nothing else is computed of it
     ("rebound", "def g(k):\n    y = made(b, t)\n    return y\ny = f(x)", ""),  # of what is not there
     ("rebound", "y = f(k)\ny = f(x)", ""),  # made alike

@@ -100,7 +100,7 @@ def test_statements_of_the_failing_block_are_executed_again(tmp_path):
 
 def test_it_ends_when_enough_have_got_past_the_call(tmp_path):
     many = [(9, f"        self.second = nn.Linear(hidden, {n + 2})") for n in range(80)]
-    assert len(fates(tmp_path, *many, enough=2)) == 60
+    assert len(fates(tmp_path, *many, enough=2)) == 30
 
 
 def test_functions_are_as_before_afterwards(tmp_path):

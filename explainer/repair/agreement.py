@@ -39,7 +39,7 @@ def forgets(candidate: Candidate, evidence: Evidence) -> bool:
     if idles(candidate):
         return True
     for edit in candidate.edits:
-        before, after = _parsed(edit.before), _parsed(edit.after)
+        before, after = parsed(edit.before), parsed(edit.after)
         if after is not None and _loses_data(before, after, edit, evidence):
             return True
         source = evidence.sources(candidate.culprit.file)
@@ -54,11 +54,12 @@ def forgets(candidate: Candidate, evidence: Evidence) -> bool:
 
 def idles(candidate: Candidate) -> bool:
     """Whether a comprehension takes no more of what it goes over: `[len(rows) for row in rows]`."""
-    pairs = ((_parsed(edit.before), _parsed(edit.after)) for edit in candidate.edits)
+    pairs = ((parsed(edit.before), parsed(edit.after)) for edit in candidate.edits)
     return any(_idle(after) - _idle(before) for before, after in pairs)
 
 
-def _parsed(lines: str | None) -> ast.AST | None:
+def parsed(lines: str | None) -> ast.AST | None:
+    """The statements that an edit's text is; None where it is a part of one."""
     try:
         return ast.parse(textwrap.dedent(lines or ""))
     except SyntaxError:  # a part of a statement
@@ -120,7 +121,7 @@ def recomputes(candidate: Candidate) -> bool:
     Whoever wrote it knew what meets there: what comes in is odd rather than the sum.
     """
     for edit in candidate.edits:
-        before, after = _parsed(edit.before), _parsed(edit.after)
+        before, after = parsed(edit.before), parsed(edit.after)
         if before is None or after is None:
             continue
         calls = [[one for one in ast.walk(tree) if isinstance(one, ast.Call)] for tree in (before, after)]

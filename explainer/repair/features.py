@@ -16,9 +16,10 @@ from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
-from explainer.repair.agreement import came_along, computed, forgets, recomputes
+from explainer.repair.agreement import came_along, computed, forgets, parsed, recomputes
 from explainer.repair.prior import ATOM
 from explainer.repair.spots import Spot, spots
+from explainer.repair.uses import misplaced
 from explainer.replay.outcomes import other_input
 from explainer.replay.program import Run
 from explainer.source import Source
@@ -26,6 +27,7 @@ from explainer.source import Source
 Features = Mapping[str, float]
 Line = tuple[str, int]
 _NAMED_SO = re.compile(r"\b(\w+)\s*=\s*(?:\w+\.)*(?:\w+\[[\"'])?(?:\w+_)?\1\b(?!\s*[.(\[])")
+_OF_ALL = re.compile(r"\b(?:minlength|num_classes|dim_size|num_segments)\s*=(?!=)\s*[a-z_A-Z]")
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|\S")
 #: From how many parameters of other shapes on a model is another one; those of one layer, and of two that meet.
 _LAYER, _MEETING = 2, 4
@@ -79,6 +81,8 @@ def features(
         "computed": float(computed(candidate)),
         "recomputed": float(bool(lost) and recomputes(candidate)),
         "forgets": float(forgets(candidate, evidence)),
+        "misplaced": float(any(misplaced(evidence, parsed(one.before), parsed(one.after)) for one in candidate.edits)),
+        "counts-all": float(any(_counts_all(one.before or "", one.after or "") for one in candidate.edits)),
         "adapts": float(only_adapts(candidate)),
         "cast": float(is_cast(candidate)),
         "drops-name": float(drops_name(candidate)),
@@ -134,6 +138,11 @@ def _of_text(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
         "named-so": float(any(_misnames(*pair) for pair in pairs)),
         "familiar": _familiar(candidate, source) if source is not None else 0.0,
     }
+
+
+def _counts_all(before: str, after: str) -> bool:
+    """Whether a count gets the length that it has for all classes, and not for those that were met alone."""
+    return len(_OF_ALL.findall(after)) > len(_OF_ALL.findall(before))
 
 
 def _misnames(before: str, after: str) -> bool:

@@ -103,7 +103,8 @@ def _sieved(checker: Any, evidence: Evidence, proposals: Sequence[Proposal]) -> 
         (one for one in proposals if one.atom not in UNSIEVED and not evidence.apart), key=lambda one: one.cost
     )
     known = checker.sieved([one.candidate for one in told], PAST) if told else []
-    fates = list(zip(told, known or [UNKNOWN] * len(told), strict=False))
+    rows = zip(told, known or [UNKNOWN] * len(told), strict=False)
+    fates = [(one, fate) for one, fate in rows if fate is not None]
     fates += [(one, UNKNOWN) for one in proposals if one.atom in UNSIEVED or evidence.apart]
     _noted(checker, (one for one, _ in fates))
     for one, fate in fates if checker.trace is not None else ():

@@ -170,8 +170,11 @@ class Checker:
         run = self.counted(self.session.run({}, max(self.left * 0.6, 0.1), record=recorder))
         return run.answer.get("recording") if self._same(run) else None
 
-    def sieved(self, candidates: Sequence[Candidate], enough: int) -> list[str]:
-        """How candidates fare where the program failed, until enough get past it (`replay.sieve`). Empty: unknown."""
+    def sieved(self, candidates: Sequence[Candidate], enough: int) -> list[str | None]:
+        """How candidates fare where the program failed, until enough get past it (`replay.sieve`). Empty: unknown.
+
+        Every second one is looked at in a run of its own; None: it was not looked at.
+        """
         rows = [[_plain(edit, self.below(edit.file)) for edit in one.edits] for one in candidates]
         asked = {"record": "sieve", "enough": -(-enough // ABREAST)}
         work = max(self.left * 0.6, 0.1)
@@ -180,7 +183,7 @@ class Checker:
         if not all(map(self._same, runs)):
             return []
         told = itertools.zip_longest(*(run.answer.get("recording") or [] for run in runs))
-        return list(itertools.takewhile(bool, itertools.chain.from_iterable(told)))
+        return list(itertools.chain.from_iterable(told))
 
     def runs(
         self, candidates: Iterable[Candidate], progress: Callable[[str], None]

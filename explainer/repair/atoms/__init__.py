@@ -80,6 +80,7 @@ ATOMS: dict[str, Atom] = {
     "detach": graphs.detach,
     "clone": graphs.clone,
     "severed": graphs.severed,
+    "indexed": slices.indexed,
     "cut": slices.cut,
     "crop": slices.crop,
     "leading": slices.leading,

@@ -9,7 +9,7 @@ from typing import Any
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
-from explainer.repair.atoms.common import DIMENSIONS, calls, expressions, integers, tensors, text, wanted
+from explainer.repair.atoms.common import DIMENSIONS, calls, expressions, integers, lengths, tensors, text, wanted
 from explainer.repair.atoms.signatures import lacking, said
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
@@ -184,7 +184,8 @@ def _values(
         yield from ((str(one), "rank", _DIMENSION + 0.2 * at) for at, one in enumerate(others))
     elif type(default) is int and name not in _SELDOM:
         sizes = wanted(evidence)
-        fitting = [one for one, value in integers(spot).items() if value in sizes and value != default]
+        known = {**lengths(spot, evidence), **integers(spot)}
+        fitting = [one for one, value in known.items() if value in sizes and value != default]
         sized = _COUNTED if name in _OF_DATA else _SIZED
         yield from ((one, "size", sized + 0.1 * at) for at, one in enumerate(fitting[:_FITTING]))
         numbers = [one for one in _NUMBERS if one != default and (one or default < 2)]  # no count becomes none at all

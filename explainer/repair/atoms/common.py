@@ -120,9 +120,12 @@ def is_value(spot: Spot, node: ast.expr) -> bool:
 
 
 def integer(spot: Spot, node: ast.AST) -> int | None:
-    """What an expression is worth at a place, where it is a number that is known."""
-    literal = number(node)
-    return literal if literal is not None else evaluated(node, spot.scope)
+    """What an expression is worth at a place, where it is a number that is known, or whose name is."""
+    value = number(node)
+    value = evaluated(node, spot.scope) if value is None else value
+    target = _target_of(spot.place.source, node) if value is None else None
+    named = spot.scope.get(target.id) if target is not None else None
+    return named if value is None and type(named) is int else value
 
 
 def shape_of(spot: Spot, node: ast.AST, evidence: Evidence) -> list[int] | None:
@@ -193,6 +196,29 @@ def integers(spot: Spot) -> dict[str, int]:
         if type(value) is int and "(" not in name and not name.startswith("_") and 0 < value < 10**7
         and _ROOT.split(name)[0] not in bound_below(spot.place.source, spot.place.span.line)
     }  # fmt: skip
+
+
+def lengths(spot: Spot, evidence: Evidence) -> dict[str, int]:
+    """`len(CLASSES)` for what is written out at the top of a file and known where a place stands."""
+    known: dict[str, int] = {}
+    own = spot.place.source
+    for source in evidence.sources_seen():
+        for name, length in _written(source).items():
+            if source is own or name in own.imported:
+                known.setdefault(f"len({name})", length)
+    return known
+
+
+@functools.lru_cache(64)
+def _written(source: Source) -> dict[str, int]:
+    """The names of a file that are given a list, tuple or dict which is written out, with its length."""
+    found: dict[str, int] = {}
+    for one in source.tree.body if source.tree is not None else ():
+        value = one.value if isinstance(one, ast.Assign) else None
+        rows = value.keys if isinstance(value, ast.Dict) else getattr(value, "elts", None)
+        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and rows and len(rows) > 1:
+            found[one.targets[0].id] = len(rows)
+    return found
 
 
 @functools.lru_cache(256)

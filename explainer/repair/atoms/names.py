@@ -6,12 +6,23 @@ import ast
 import functools
 import itertools
 import re
+import sys
 from collections.abc import Iterator, Mapping
 
 from explainer.bindings import targets_of
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
-from explainer.repair.atoms.common import expressions, integer, integers, measured, number, shape_of, tensors, wanted
+from explainer.repair.atoms.common import (
+    expressions,
+    integer,
+    integers,
+    lengths,
+    measured,
+    number,
+    shape_of,
+    tensors,
+    wanted,
+)
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called, loaded, of_self, stored
@@ -48,8 +59,16 @@ def derived(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`weights(y)` -> `weights(y_train)`, behind `x_train, y_train = split(x, y)`: what was made of a value, for it."""
     for node in expressions(spot):
         if isinstance(node, ast.Name) and not _is_called(spot, node) and node.id not in spot.place.source.imported:
-            for at, other in enumerate(_made_of(spot, node)):
+            for at, other in enumerate(one for one in _made_of(spot, node) if _has(spot, node, one)):
                 yield Offer("derived", spot, node, other, "derived", 0.1 * at)
+
+
+def _has(spot: Spot, node: ast.Name, other: str) -> bool:
+    """Whether another value has what is read of a name there, as far as it is known to be a tensor."""
+    above = spot.place.source.parent_of(node)
+    if not isinstance(above, ast.Attribute) or not isinstance(spot.scope.get(other), list):
+        return True
+    return hasattr(sys.modules["torch"].Tensor, above.attr) if "torch" in sys.modules else True
 
 
 def whole(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -106,17 +125,18 @@ def _is_called(spot: Spot, node: ast.expr) -> bool:
 
 def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`Linear(hid, 10)` -> `Linear(width, 10)`: another name or expression of a number, what is in question first."""
-    sizes, known = wanted(evidence), integers(spot)
+    sizes, known = wanted(evidence), {**integers(spot), **lengths(spot, evidence)}
     for node in expressions(spot):
         value = integer(spot, node)
         if value is None or number(node) is not None or _inside(spot, node) or _decides(spot, node):
             continue
+        exact = _proportional(value, evidence) if isinstance(node, (ast.Name, ast.Attribute)) else []
+        meant = sizes.union(exact)
         plain = [text for text, other in known.items() if other != value and text != spot.place.source.text(node)]
-        plain.sort(key=lambda text: (known[text] not in sizes, _apart(text, node)))
+        plain.sort(key=lambda text: (known[text] not in meant, _apart(text, node)))
         for text in plain[:_MOST]:
-            yield Offer(
-                "size", spot, node, text, "name", 0.5 + 0.7 * (known[text] not in sizes) + 0.3 * _apart(text, node)
-            )
+            weight = 0.5 + 0.7 * (known[text] not in meant) - 0.4 * (known[text] in exact) + 0.3 * _apart(text, node)
+            yield Offer("size", spot, node, text, "name", weight)
         goals = sorted(sizes - {value, 0, 1})[:_MOST]
         for goal in goals if "out of" not in evidence.message else ():  # where any smaller one fits
             for text in itertools.islice(measured(spot, goal), 3):
@@ -129,7 +149,7 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             for text in list(named(goal, spot.scope, old))[:3]:
                 if text not in plain:
                     yield Offer("size", spot, node, text, "expression", 1.3)
-        for goal in _proportional(value, evidence) if isinstance(node, (ast.Name, ast.Attribute)) else ():
+        for goal in exact:
             forms = [text for text in named(goal, known, old) if " " in text and old in text]
             for text in forms[:_PROPORTIONAL]:
                 yield Offer("size", spot, node, text, "proportional", 0.2 + 0.4 * _strange(text, node, known, evidence))
@@ -170,7 +190,15 @@ def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for beside in _listed_beside(spot, node):
             yield from (Offer("measure", spot, node, f"{own} {sign} {beside}", "beside", 0.4) for sign in "*+")
         for one in (" - 1", " + 1"):
-            yield Offer("measure", spot, node, own + one, "one", 0.5)
+            if not _undone(spot, node, one):
+                yield Offer("measure", spot, node, own + one, "one", 0.5)
+
+
+def _undone(spot: Spot, node: ast.expr, one: str) -> bool:
+    """Whether one more (or less) takes back what stands there: `(len(x) - 1) + 1`."""
+    above = spot.place.source.parent_of(node)
+    by_one = isinstance(above, ast.BinOp) and above.left is node and number(above.right) == 1
+    return by_one and isinstance(above.op, ast.Add if "-" in one else ast.Sub)  # type: ignore[union-attr]
 
 
 def _fields_beside(spot: Spot, node: ast.expr, function: ast.AST) -> list[str]:

@@ -18,7 +18,7 @@ from explainer.repair.atoms.common import (
 )
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import holds
+from explainer.source import holds, loaded
 
 #: Up to here one more or less reaches the first and the last.
 _NEAR = 2
@@ -109,6 +109,23 @@ def leading(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 for at in longer if other is not node and ast.unparse(other) in new else ():
                     part = f"[{':, ' * at}:{text(spot, other)}.size({at})]"
                     yield Offer("leading", spot, node, text(spot, node) + part, "batch", 0.1 * at)
+
+
+def indexed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`f(x[:, ids], y[:, ids], state)` -> `state[:, ids]`: what a call is given beside others that are indexed alike.
+
+    Of a tuple or list of tensors each one is.
+    """
+    for node in expressions(spot):
+        given = node.args if isinstance(node, ast.Call) else []
+        picks = [text(spot, one.slice) for one in given if isinstance(one, ast.Subscript) and loaded(one.slice)]
+        for pick in [one for one in dict.fromkeys(picks) if picks.count(one) > 1]:
+            for one in given:
+                own = text(spot, one) if isinstance(one, (ast.Name, ast.Attribute)) else ""
+                if isinstance(spot.scope.get(own), list):
+                    yield Offer("indexed", spot, one, f"{own}[{pick}]", "beside")
+                elif f"len({own})" in spot.scope:
+                    yield Offer("indexed", spot, one, f"tuple(one[{pick}] for one in {own})", "beside")
 
 
 def _given_anew(spot: Spot) -> set[str]:

@@ -1,0 +1,115 @@
+"""What the numbers of a program are for, told by where they go: a batch is no padding, a count of steps no width."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from explainer.bindings import arguments_of, last_name, named_values
+from explainer.edits.evidence import Evidence
+from explainer.edits.kinds.arguments import parameters_of
+from explainer.edits.place import Place
+from explainer.source import Source, called, parsed_source
+
+#: What torch's parameters take, by what it is for.
+_PARAMETERS = {
+    "width": "in_channels out_channels in_features out_features num_features normalized_shape num_channels embed_dim "
+    "d_model hidden_size input_size embedding_dim dim_feedforward kdim vdim num_classes num_embeddings",
+    "window": "kernel_size stride padding dilation output_padding",
+    "parts": "groups num_groups num_heads nhead",
+    "batch": "batch_size",
+}
+_KINDS = {name: kind for kind, names in _PARAMETERS.items() for name in names.split()}
+#: How far a number is followed from name to name.
+_ROUNDS = 4
+Kinds = Mapping[str, frozenset[str]]
+
+
+def misplaced(evidence: Evidence, before: ast.AST | None, after: ast.AST | None) -> bool:
+    """Whether an edit gives a call a number that the program uses for something else, and only for that."""
+    if before is None or after is None:
+        return False
+    kinds = uses(evidence)
+    return any(
+        kinds.get(name, wanted).isdisjoint(wanted) for wanted, names in _given_anew(evidence, before, after)
+        for name in names
+    )  # fmt: skip
+
+
+def uses(evidence: Evidence) -> Kinds:
+    """What each name of a number is used for in the program: through calls, attributes and parameters."""
+    if evidence.uses is None:
+        evidence.uses = _uses(evidence)
+    return evidence.uses
+
+
+def _uses(evidence: Evidence) -> Kinds:
+    known: dict[str, set[str]] = defaultdict(set)
+    goes: list[tuple[str, str]] = []
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            goes += [(last_name(value), name) for name, value in named_values(node) if last_name(value)]
+            if isinstance(node, ast.For):
+                known[_count_of_steps(node)].add("steps")
+            for name, value in _given(evidence, source, node) if isinstance(node, ast.Call) else ():
+                known[value].update(_kinds_of(name))
+                goes += [(value, name)] if name not in _KINDS else []
+    for _ in range(_ROUNDS):
+        for value, name in goes:
+            known[value] |= known.get(name, set())
+    return {name: frozenset(kinds) for name, kinds in known.items() if kinds and name}
+
+
+def _kinds_of(parameter: str) -> set[str]:
+    return {_KINDS[parameter]} if parameter in _KINDS else set()
+
+
+def _count_of_steps(loop: ast.For) -> str:
+    """The name of how often a loop takes a step of training: `range(n)` around a backward."""
+    call = loop.iter
+    if not isinstance(call, ast.Call) or called(call) != "range" or len(call.args) != 1:
+        return ""
+    steps = any(isinstance(one, ast.Call) and called(one) == "backward" for one in ast.walk(loop))
+    return last_name(call.args[0]) if steps else ""
+
+
+def _given(evidence: Evidence, source: Source, call: ast.Call) -> Iterator[tuple[str, str]]:
+    """The parameters of a call with the names that it gives them; the step of a `range` is a batch."""
+    if called(call) == "range" and len(call.args) == 3:
+        yield "batch_size", last_name(call.args[2])
+    for name, value in _arguments(evidence, source, call).items():
+        for one in value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]:
+            if last_name(one):
+                yield name, last_name(one)
+
+
+def _arguments(evidence: Evidence, source: Source, call: ast.Call) -> Mapping[str, ast.expr]:
+    return arguments_of(call, evidence.parameters(call) or parameters_of(Place(source, call)))
+
+
+def _given_anew(evidence: Evidence, before: ast.AST, after: ast.AST) -> Iterator[tuple[frozenset[str], set[str]]]:
+    """What each changed argument is for, with the names that an edit brings there."""
+    kinds = uses(evidence)
+    for one, other in zip(ast.walk(before), ast.walk(after), strict=False):
+        if not isinstance(one, ast.Call) or not isinstance(other, ast.Call) or called(one) != called(other):
+            continue
+        parameters = evidence.parameters(other) or _of_torch(other)
+        was, now = arguments_of(one, parameters), arguments_of(other, parameters)
+        for name, value in now.items():
+            wanted = frozenset(_kinds_of(name)) or kinds.get(name, frozenset())
+            new = _names(value) - _names(was.get(name))
+            if wanted and new:
+                yield wanted, new
+
+
+def _of_torch(call: ast.Call) -> list[str]:
+    return parameters_of(Place(parsed_source("", ""), call))
+
+
+def _names(value: ast.expr | None) -> set[str]:
+    """The names that a value is, or is computed of."""
+    if value is None:
+        return set()
+    inner = {id(one.value) for one in ast.walk(value) if isinstance(one, ast.Attribute)}
+    return {last_name(one) for one in ast.walk(value) if last_name(one) and id(one) not in inner}

@@ -1,0 +1,140 @@
+"""Sizes and layouts that have to meet: each mistake with the line to blame and its repair, all run for real."""
+
+from __future__ import annotations
+
+import pytest
+from faults import assert_never_offered, assert_repaired
+
+from explainer.authoring.examples import Runner
+
+pytest.importorskip("torch")
+
+FAULTS = {
+    "one-hot classes beside a map with its classes first": (
+        """
+        import torch
+        from torch import nn
+        from torch.nn import functional as F
+        CLASSES = 5
+        def overlap(scores, labels):
+            shares = scores.softmax(dim=1)
+            hot = F.one_hot(labels, CLASSES).float()
+            met = (shares * hot).sum(dim=(0, 2, 3))
+            return 1 - (2 * met / (shares.sum(dim=(0, 2, 3)) + hot.sum(dim=(0, 2, 3)))).mean()
+        net = nn.Conv2d(3, CLASSES, 3, padding=1)
+        overlap(net(torch.rand(6, 3, 8, 8)), torch.randint(CLASSES, (6, 8, 8))).backward()
+        """, "F.one_hot", ".permute(0, 3, 1, 2)"),
+    "a norm of the last dimension where channels come second": (
+        """
+        import torch
+        from torch import nn
+        def block(given, channels):
+            return nn.Sequential(
+                nn.Conv1d(given, channels, 3, padding=1),
+                nn.LayerNorm(channels),
+            )
+        net = nn.Sequential(block(2, 8), block(8, 12))
+        net(torch.rand(4, 2, 30)).mean().backward()
+        """, "nn.LayerNorm", "nn.GroupNorm(1, channels)"),
+    "results of batches that are stacked, of which the last is smaller": (
+        """
+        import torch
+        from torch import nn
+        net, rows, labels = nn.Linear(5, 3), torch.rand(11, 5), torch.arange(11) % 3
+        made, meant = [], []
+        for i in range(0, 11, 4):
+            made.append(net(rows[i : i + 4]))
+            meant.append(labels[i : i + 4])
+        scores = torch.stack(made).flatten(0, 1)
+        classes = torch.stack(meant).flatten()
+        nn.functional.cross_entropy(scores, classes).backward()
+        """, "torch.stack(made)", "torch.cat(meant)"),
+    "a decoder that doubles what was halved with rounding": (
+        """
+        import torch
+        from torch import nn
+        LENGTH = 31
+        net = nn.Sequential(
+            nn.MaxPool1d(2), nn.MaxPool1d(2), nn.Conv1d(1, 4, 3, padding=1), nn.Upsample(scale_factor=2),
+            nn.Upsample(scale_factor=2),
+            nn.Conv1d(4, 1, 3, padding=1),
+        )
+        beats = torch.rand(6, 1, LENGTH)
+        nn.functional.mse_loss(net(beats), beats).backward()
+        """, "    nn.Upsample", "nn.Upsample(size=LENGTH)"),
+    "a count by the largest number, of which data may lack the last ones": (
+        """
+        import torch
+        from torch import nn
+        def gathered(x, edges):
+            source, target = edges
+            count = int(edges.max()) + 1
+            return x.new_zeros(count, x.size(1)).index_add_(0, target, x[source])
+        net = nn.Linear(8, 3)
+        x, edges = torch.rand(12, 4), torch.randint(0, 9, (2, 30))
+        net(torch.cat([x, gathered(x, edges)], dim=1)).sum().backward()
+        """, "int(edges.max())", "x.size(0)"),
+    "class weights of the classes that were met": (
+        """
+        import torch
+        from torch import nn
+        KINDS = ("billing", "delivery", "returns", "praise", "other")
+        def weights(labels):
+            counts = torch.bincount(labels).float()
+            return counts.sum() / counts.clamp(min=1)
+        labels = torch.arange(40) % 4
+        net, loss = nn.Linear(6, len(KINDS)), nn.CrossEntropyLoss(weight=weights(labels))
+        loss(net(torch.rand(40, 6)), labels).backward()
+        """, "torch.bincount", "minlength=len(KINDS)"),
+    "a state of all beside data of the chosen": (
+        """
+        import torch
+        from torch import nn
+        cell = nn.LSTM(3, 6)
+        def run(rows, marks, state):
+            for x, mark in zip(rows, marks):
+                kept = mark.view(1, -1, 1)
+                made, state = cell(x.unsqueeze(0), (kept * state[0], kept * state[1]))
+            return made
+        rows, marks = torch.rand(5, 8, 3), torch.ones(5, 8)
+        state = (torch.zeros(1, 8, 6), torch.zeros(1, 8, 6))
+        for chosen in torch.randperm(8).chunk(2):
+            run(rows[:, chosen], marks[:, chosen], state).sum().backward()
+        """, "run(rows[:, chosen]", "tuple(one[:, chosen] for one in state)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(FAULTS))
+def test_the_line_where_sizes_came_to_differ_is_mended(runner: Runner, name: str) -> None:
+    assert_repaired(runner, *FAULTS[name])
+
+
+def test_labels_that_the_loss_ignores_are_left_out_of_what_counts_them(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        VOID = 255
+        table = torch.zeros(4, 4, dtype=torch.long)
+        def count(made, meant):
+            made, meant = made.flatten(), meant.flatten()
+            table.index_put_((meant, made), torch.ones_like(meant), accumulate=True)
+        net, loss = nn.Conv2d(1, 4, 1), nn.CrossEntropyLoss(ignore_index=VOID)
+        labels = torch.randint(4, (2, 5, 5))
+        labels[:, 0] = VOID
+        scores = net(torch.rand(2, 1, 5, 5))
+        loss(scores, labels).backward()
+        count(scores.argmax(1), labels)
+        assert table.sum() == 40
+        """
+    assert_repaired(runner, program, "table.index_put_", "made[kept], meant[kept]")
+
+
+def test_a_label_that_no_loss_ignores_is_not_left_out(runner: Runner) -> None:
+    program = """
+        import torch
+        table = torch.zeros(4, 4, dtype=torch.long)
+        def count(made, meant):
+            table.index_put_((meant, made), torch.ones_like(meant), accumulate=True)
+        count(torch.arange(5) % 4, torch.arange(5))
+        """
+    assert_never_offered(runner, program, "kept")
