@@ -86,6 +86,19 @@ FAULTS = {
         net, loss = nn.Linear(6, len(KINDS)), nn.CrossEntropyLoss(weight=weights(labels))
         loss(net(torch.rand(40, 6)), labels).backward()
         """, "torch.bincount", "minlength=len(KINDS)"),
+    "positions that stand first beside batches that do": (
+        """
+        import torch
+        from torch import nn
+        class Positions(nn.Module):
+            def __init__(self, width, steps):
+                super().__init__()
+                self.register_buffer("table", torch.rand(steps, 1, width))
+            def forward(self, x):
+                x = x + self.table[: x.size(0)]
+                return x
+        nn.Linear(8, 2)(Positions(8, 12)(torch.rand(20, 12, 8))).sum().backward()
+        """, "self.table[:", "self.table[: x.size(1)].transpose(0, 1)"),
     "a state of all beside data of the chosen": (
         """
         import torch

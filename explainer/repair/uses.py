@@ -75,13 +75,11 @@ def _count_of_steps(loop: ast.For) -> str:
 
 
 def _given(evidence: Evidence, source: Source, call: ast.Call) -> Iterator[tuple[str, str]]:
-    """The parameters of a call with the names that it gives them; the step of a `range` is a batch."""
+    """The parameters of a call with the names that make what it gives them; the step of a `range` is a batch."""
     if called(call) == "range" and len(call.args) == 3:
         yield "batch_size", last_name(call.args[2])
     for name, value in _arguments(evidence, source, call).items():
-        for one in value.elts if isinstance(value, (ast.Tuple, ast.List)) else [value]:
-            if last_name(one):
-                yield name, last_name(one)
+        yield from ((name, one) for one in _names(value))
 
 
 def _arguments(evidence: Evidence, source: Source, call: ast.Call) -> Mapping[str, ast.expr]:

@@ -71,6 +71,7 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
         return
     if crash.function in BROADCAST:
         yield from _sliced(evidence, every)
+        yield from _steps_second(evidence, every)
         yield from _kept_dimensions(evidence, every)
     widest = max((len(one.shape) for one in every), default=0)
     # A dimension of size 1 that is too much goes before a new one comes.
@@ -118,6 +119,20 @@ def _sliced(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
             size = f"{other.text}.size({longer[0] + rank - len(shape)})"
             index = ", ".join([":"] * longer[0] + [f":{size}"])
             yield from put_behind(evidence, stored.place, f"[{index}]", shape)
+
+
+_OF_BATCH = re.compile(r"\[\s*:\s*(\w[\w.]*)\.(?:size\(0\)|shape\[0\])\s*\]$")
+
+
+def _steps_second(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
+    """`pe[:x.size(0)]` [steps, 1, width] -> `pe[:x.size(1)].transpose(0, 1)`, where the samples of x come first."""
+    for stored, other in ((one, two) for one in every for two in every if one is not two):
+        cut = _OF_BATCH.search(stored.text)
+        if stored.place is None or cut is None or len(other.shape) != 3 or len(stored.shape) != 3:
+            continue
+        if stored.shape[1] == 1 and stored.shape[2] == other.shape[2] and stored.shape[0] != other.shape[0]:
+            new = f"{stored.text[: cut.start()]}[: {cut[1]}.size(1)].transpose(0, 1)"
+            yield from evidence.replaced(stored.place, new, "replace", "rename", new=new, old=stored.text)
 
 
 def _kept_dimensions(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
