@@ -18,6 +18,7 @@ WITHOUT_CALL = ("dataloader", "checkpoint", "api")
 _SHAPE = {
     "calls.exchanged": -1,
     "upstream.undone": -1,
+    "layout.steps_first": -1,
     "collate.filled": 0,
     "collate.collated": 0,
     "squeezed.squeezed": 0,

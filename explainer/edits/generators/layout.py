@@ -71,7 +71,6 @@ def inserted(evidence: Evidence) -> Iterator[Candidate]:
         return
     if crash.function in BROADCAST:
         yield from _sliced(evidence, every)
-        yield from _steps_second(evidence, every)
         yield from _kept_dimensions(evidence, every)
     widest = max((len(one.shape) for one in every), default=0)
     # A dimension of size 1 that is too much goes before a new one comes.
@@ -124,8 +123,11 @@ def _sliced(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
 _OF_BATCH = re.compile(r"\[\s*:\s*(\w[\w.]*)\.(?:size\(0\)|shape\[0\])\s*\]$")
 
 
-def _steps_second(evidence: Evidence, every: list[Operand]) -> Iterator[Candidate]:
+def steps_first(evidence: Evidence) -> Iterator[Candidate]:
     """`pe[:x.size(0)]` [steps, 1, width] -> `pe[:x.size(1)].transpose(0, 1)`, where the samples of x come first."""
+    crash, every = evidence.crash, operands(evidence)
+    if crash is None or crash.function not in BROADCAST:
+        return
     for stored, other in ((one, two) for one in every for two in every if one is not two):
         cut = _OF_BATCH.search(stored.text)
         if stored.place is None or cut is None or len(other.shape) != 3 or len(stored.shape) != 3:
