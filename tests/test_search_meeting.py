@@ -99,6 +99,41 @@ FAULTS = {
                 return x
         nn.Linear(8, 2)(Positions(8, 12)(torch.rand(20, 12, 8))).sum().backward()
         """, "self.table[:", "self.table[: x.size(1)].transpose(0, 1)"),
+    "a row of transforms without the crop that the other one has": (
+        """
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+        class Row:
+            def __init__(self, *steps):
+                self.steps = steps
+            def __call__(self, image):
+                for step in self.steps:
+                    image = step(image)
+                return image
+        class Shrink:
+            def __call__(self, image):
+                return image[:, ::2, ::2]
+        class Crop:
+            def __init__(self, size):
+                self.size = size
+            def __call__(self, image):
+                return image[:, : self.size, : self.size]
+        class Flip:
+            def __call__(self, image):
+                return image.flip(2)
+        class Photos(Dataset):
+            def __init__(self, change):
+                self.change = change
+            def __len__(self):
+                return 6
+            def __getitem__(self, i):
+                return self.change(torch.rand(3, 40 + 8 * (i % 2), 40))
+        training = Row(Shrink(), Flip())
+        testing = Row(Shrink(), Crop(20))
+        for change in (testing, training):
+            for images in DataLoader(Photos(change), batch_size=3):
+                assert images.shape == (3, 3, 20, 20)
+        """, "training = ", "Row(Shrink(), Crop(20), Flip())"),
     "a state of all beside data of the chosen": (
         """
         import torch

@@ -87,6 +87,7 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
         "datasets.named": -1,
         "datasets.as_tensors": -1,
         "collate.padded_lists": 0,
+        "collate.as_beside": 0,
         "collate.plain_parts": 1,
         "collate.filled": 0,
         "collate.collated": 1,
