@@ -93,7 +93,7 @@ def collated(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def as_beside(evidence: Evidence) -> Iterator[Candidate]:
-    """`Compose(Resize(n), Flip())` -> `Compose(Resize(n), CenterCrop(n), Flip())`, as another row of the file has it."""
+    """`Compose(Resize(n), Flip())` -> `Compose(Resize(n), CenterCrop(n), Flip())`, as another row has it."""
     if "equal size" not in evidence.message:
         return
     calls = [(source, one) for source in evidence.sources_seen() for one in source.nodes() if isinstance(one, ast.Call)]
