@@ -174,11 +174,15 @@ def _compared(evidence: Evidence, operand: Operand) -> list[Step]:
 
 
 def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Candidate]:
-    """Casts of an operand where it is read, and of what it was made of; not of what autocast made on purpose."""
+    """Casts of an operand where it is read, and of what it was made of.
+
+    Not of what autocast made on purpose, nor of what numpy alone cannot hold.
+    """
     method = "abs()" if operand.dtype.startswith("complex") else CASTS.get(dtype, f"to(torch.{dtype})")
     if operand.dtype == "uint8" and method == "float()" and _scaled(evidence):
         method = "float().div(255)"
-    meant = operand.place is not None and operand.dtype in SHORT and _autocast(evidence)
+    leaves = evidence.crash is not None and evidence.crash.function == "numpy"
+    meant = operand.place is not None and operand.dtype in SHORT and (leaves or _autocast(evidence))
     alike = [] if meant else [step for step in chain(evidence, operand.start) if step.dtype == operand.dtype]
     alike = _from_where_it_met(evidence, alike, dtype)
     if dtype == "bool":
