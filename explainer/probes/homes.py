@@ -30,6 +30,7 @@ _PROBES = {
     "autograd.carried": (
         "carried second_call helper_calls retaining_call freeing_grad carried_place filled_once filled_line"
     ),
+    "autograd.listed": "listed_tensors",
     "autograd.unrecorded": "inner_gradient asking_function",
     "autograd.cuts": "cut all_cuts block_of derived_in grad_switch reentrant_checkpoint receiver",
     "autograd.early": "read_early backward_below loss_without_backward returned_gradients gradient_loop",

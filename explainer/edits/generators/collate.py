@@ -65,6 +65,17 @@ _KEPT = '''def collate_kept(batch):
         return torch.utils.data.default_collate(batch)
     return batch
 '''
+_RAGGED = '''def collate_kept(batch):
+    """Stacks what has one size in all samples, and keeps in a list what has not."""
+    first = batch[0]
+    if isinstance(first, dict):
+        return {key: collate_kept([sample[key] for sample in batch]) for key in first}
+    if isinstance(first, (list, tuple)):
+        return [collate_kept(list(part)) for part in zip(*batch)]
+    if isinstance(first, torch.Tensor) and any(one.shape != first.shape for one in batch):
+        return batch
+    return torch.utils.data.default_collate(batch)
+'''
 
 
 def plain_parts(evidence: Evidence) -> Iterator[Candidate]:
@@ -83,10 +94,14 @@ def kept(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def collated(evidence: Evidence) -> Iterator[Candidate]:
-    """A `collate_fn` for every DataLoader that has none, where samples are of different sizes from the start."""
+    """A `collate_fn` for every DataLoader that has none, where samples are of different sizes from the start.
+
+    A program that runs with lists of them means lists: no other takes them.
+    """
     crash = evidence.crash
     if crash is None or crash.function != "stack" or parting(evidence) is not None or channels(evidence) is not None:
         return
+    yield from _with_function(evidence, _RAGGED, "kept-objects")
     if not _at_the_end(crash):
         yield from _with_function(evidence, _PADDED, "collate")
     yield from _with_function(evidence, _PADDED_PARTS, "collate")

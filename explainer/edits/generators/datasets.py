@@ -29,6 +29,30 @@ def counted_alike(evidence: Evidence) -> Iterator[Candidate]:
                     yield from evidence.replaced(place, name, "replace", "rename", new=name, old=place.text)
 
 
+def deeper(evidence: Evidence) -> Iterator[Candidate]:
+    """`root.glob("*.pt")` -> `root.rglob("*.pt")`, where no sample was found: the files may lie in folders below."""
+    if "num_samples=0" not in evidence.message:
+        return
+    for source, owner in _datasets(evidence):
+        for node in ast.walk(owner):
+            if isinstance(node, ast.Call) and source.text(node.func).endswith(".glob") and len(node.args) == 1:
+                place, new = Place(source, node), _below(source, node)
+                if new:
+                    yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.text)
+
+
+def _below(source: Source, node: ast.Call) -> str:
+    """A search through a folder as one through all folders below it, too; empty where it is none by a plain pattern."""
+    pattern, owner = node.args[0], source.text(node.func).removesuffix(".glob")
+    if owner != "glob":
+        return f"{owner}.rglob({source.text(pattern)})"
+    joins = isinstance(pattern, ast.Call) and source.text(pattern.func).endswith("path.join")
+    if not joins or not isinstance(pattern, ast.Call) or len(pattern.args) < 2:
+        return ""
+    parts = [source.text(one) for one in pattern.args]
+    return f'glob.glob({source.text(pattern.func)}({", ".join(parts[:-1])}, "**", {parts[-1]}), recursive=True)'
+
+
 def measured(evidence: Evidence) -> Iterator[Candidate]:
     """A `__len__` for a dataset without one, and `len(...)` around what it returns where that is no number."""
     for source, owner in _datasets(evidence):

@@ -34,6 +34,7 @@ _SHAPE = {
     "joined.batches": 0,
     "padding.short": 1,
     "padding.upsized": 1,
+    "padding.long": 1,
     "calls.own_named": 1,
     "sizes.named_out": 1,
     "counted.one_more": 1,
@@ -84,6 +85,7 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
     "dataloader": {
         "datasets.counted_alike": -1,
         "datasets.measured": -1,
+        "datasets.deeper": -1,
         "datasets.named": -1,
         "datasets.as_tensors": -1,
         "collate.padded_lists": 0,

@@ -44,6 +44,15 @@ def short(evidence: Evidence) -> Iterator[Candidate]:
     yield from _all_padded(evidence, list(unique))
 
 
+def long(evidence: Evidence) -> Iterator[Candidate]:
+    """output_padding=0 for one transposed convolution, where a map grew beyond what it is to undo."""
+    layers = [s.layer for s in evidence.steps if s.layer and s.layer.type.startswith("ConvTranspose")]
+    for layer in {id(one): one for one in layers if one.calls and one.value("output_padding")}.values():
+        place = layer.calls[0].place
+        if isinstance(place.node, ast.Call) and any(word.arg == "output_padding" for word in place.node.keywords):
+            yield from _argument(evidence, layer, "output_padding", 0)
+
+
 def upsized(evidence: Evidence) -> Iterator[Candidate]:
     """`nn.Upsample(scale_factor=2)` -> `nn.Upsample(size=LENGTH)`: the last one, where rounding left a map short."""
     rows = operands(evidence)
