@@ -97,6 +97,7 @@ REPAIRS = [
     ("condition", "f(k) if c == t else k", "", "f(k) if c != t else k"),
     ("condition", "f(k) if ready else k", "", "f(k) if not ready else k"),
     ("operator", "g((t + 1) / 2)", "", "g((t + 1) // 2)"),
+    ("operator", "g((b // 2) ** 2)", "", "g((b // 2) * (t // 2))"),
     ("slice", "rows.append(x[:1])", "", "rows.append(x[0])"),
     ("dimension", "x.mean(dim=(1, 2))", "", "x.mean(dim=(1, 2, 3))"),
     ("literal", "Net(classes=4)", "a param of shape [3, 8], in this model [5, 8]", "Net(classes=2)"),

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from explainer.edits.evidence import Evidence
-from explainer.repair.uses import misplaced
+from explainer.repair.uses import misnamed, misplaced
 from explainer.source import parsed_source
 
 pytest.importorskip("torch")  # whose signatures say what an argument is
@@ -37,3 +37,17 @@ def test_a_number_goes_where_such_numbers_go(before: str, after: str, wrong: boo
     source = parsed_source("model.py", PROGRAM)
     evidence = Evidence("", "en", sources=lambda _: source, files=("model.py",))
     assert misplaced(evidence, ast.parse(before), ast.parse(after)) == wrong
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wrong"),
+    [
+        ("Head(cfg.width, cfg.kinds)", "Head(cfg.width, cfg.steps)", True),
+        ("Head(cfg.kinds, cfg.width)", "Head(cfg.kinds, cfg.kinds)", False),
+        ("Head(cfg.width, cfg.kinds)", "Head(cfg.width, cfg.kinds + 1)", True),
+    ],
+)
+def test_what_has_the_name_of_its_parameter_is_meant(before: str, after: str, wrong: bool) -> None:
+    source = parsed_source("model.py", PROGRAM)
+    evidence = Evidence("", "en", sources=lambda _: source, files=("model.py",))
+    assert misnamed(evidence, ast.parse(before), ast.parse(after)) == wrong

@@ -60,6 +60,8 @@ class Broadcasts:
 
 
 def _became_one(before: Shape, after: Shape) -> bool:
-    """Whether a shape is as it was but for sizes that are 1 now."""
-    pairs = list(zip(before, after, strict=False))
-    return len(before) == len(after) and list(before) != list(after) and all(a == b or b == 1 for a, b in pairs)
+    """Whether a shape is as it was but for sizes that are 1 now, or are no more."""
+    if len(after) > len(before) or list(before) == list(after):
+        return False
+    whole = [*[1] * (len(before) - len(after)), *after]
+    return all(a == b or b == 1 for a, b in zip(before, whole, strict=True))

@@ -66,6 +66,18 @@ def parsed(lines: str | None) -> ast.AST | None:
         return None
 
 
+def whole(edit: Edit, evidence: Evidence) -> tuple[ast.AST | None, ast.AST | None]:
+    """The statement in which an edit stands, before and after; None for what does not parse."""
+    source = evidence.sources(edit.file)
+    own = source.statement_at(edit.start_line) if source is not None else None
+    if source is None or own is None or own.end_lineno is None or edit.end_line > own.end_lineno:
+        return parsed(edit.before), parsed(edit.after)
+    lines = list(source.lines[own.lineno - 1 : own.end_lineno])
+    first, last = edit.start_line - own.lineno, edit.end_line - own.lineno + 1
+    after = [*lines[:first], edit.after or "", *lines[last:]]
+    return parsed("\n".join(lines)), parsed("\n".join(after))
+
+
 def _idle(tree: ast.AST | None) -> set[str]:
     """The names that comprehensions bind and do not read: `[n for f in rows]` takes nothing of `f`."""
     found: set[str] = set()

@@ -16,10 +16,10 @@ from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
-from explainer.repair.agreement import came_along, computed, forgets, parsed, recomputes
+from explainer.repair.agreement import came_along, computed, forgets, recomputes, whole
 from explainer.repair.prior import ATOM
 from explainer.repair.spots import Spot, spots
-from explainer.repair.uses import misplaced
+from explainer.repair.uses import misnamed, misplaced
 from explainer.replay.outcomes import other_input
 from explainer.replay.program import Run
 from explainer.source import Source
@@ -69,6 +69,7 @@ def features(
         **_of_origin(candidate),
         **_of_place(candidate, evidence, where),
         **_of_text(candidate, evidence),
+        **_of_calls(candidate, evidence),
         **{f"doubt={name}": 1.0 for name in judgement.doubts},
         "reshaped": 1.0 if 0 < lost <= _LAYER else 0.0,
         "reshaped=two": 1.0 if _LAYER < lost <= _MEETING else 0.0,
@@ -81,7 +82,6 @@ def features(
         "computed": float(computed(candidate)),
         "recomputed": float(bool(lost) and recomputes(candidate)),
         "forgets": float(forgets(candidate, evidence)),
-        "misplaced": float(any(misplaced(evidence, parsed(one.before), parsed(one.after)) for one in candidate.edits)),
         "counts-all": float(any(_counts_all(one.before or "", one.after or "") for one in candidate.edits)),
         "adapts": float(only_adapts(candidate)),
         "cast": float(is_cast(candidate)),
@@ -121,6 +121,16 @@ def _of_place(candidate: Candidate, evidence: Evidence, where: Roles) -> dict[st
     }
 
 
+def _of_calls(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
+    """What the arguments of calls are for, and are called, before and after."""
+    trees = [whole(edit, evidence) for edit in candidate.edits]
+    named_so = any(_misnames(edit.before or "", edit.after or "") for edit in candidate.edits)
+    return {
+        "misplaced": float(any(misplaced(evidence, *pair) for pair in trees)),
+        "named-so": float(named_so or any(misnamed(evidence, *pair) for pair in trees)),
+    }
+
+
 def _of_text(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
     pairs = [(edit.before or "", edit.after or "") for edit in candidate.edits]
     gone, come = Counter[str](), Counter[str]()
@@ -135,7 +145,6 @@ def _of_text(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
         "gone": math.log1p(sum(gone.values())),
         "new-number": float(any(token.isdigit() for token in come)),
         "same-tokens": float(not gone and not come),
-        "named-so": float(any(_misnames(*pair) for pair in pairs)),
         "familiar": _familiar(candidate, source) if source is not None else 0.0,
     }
 

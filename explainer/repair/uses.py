@@ -37,6 +37,15 @@ def misplaced(evidence: Evidence, before: ast.AST | None, after: ast.AST | None)
     )  # fmt: skip
 
 
+def misnamed(evidence: Evidence, before: ast.AST | None, after: ast.AST | None) -> bool:
+    """Whether what has the name of the parameter that it is for, `f(cfg.modes)` of `def f(modes)`, gives way."""
+    for one, other in _same_calls(before, after):
+        was, now = (arguments_of(each, evidence.parameters(each)) for each in (one, other))
+        if any(last_name(value) == name != last_name(now.get(name, value)) for name, value in was.items()):
+            return True
+    return False
+
+
 def uses(evidence: Evidence) -> Kinds:
     """What each name of a number is used for in the program: through calls, attributes and parameters."""
     if evidence.uses is None:
@@ -89,9 +98,7 @@ def _arguments(evidence: Evidence, source: Source, call: ast.Call) -> Mapping[st
 def _given_anew(evidence: Evidence, before: ast.AST, after: ast.AST) -> Iterator[tuple[frozenset[str], set[str]]]:
     """What each changed argument is for, with the names that an edit brings there."""
     kinds = uses(evidence)
-    for one, other in zip(ast.walk(before), ast.walk(after), strict=False):
-        if not isinstance(one, ast.Call) or not isinstance(other, ast.Call) or called(one) != called(other):
-            continue
+    for one, other in _same_calls(before, after):
         parameters = evidence.parameters(other) or _of_torch(other)
         was, now = arguments_of(one, parameters), arguments_of(other, parameters)
         for name, value in now.items():
@@ -99,6 +106,15 @@ def _given_anew(evidence: Evidence, before: ast.AST, after: ast.AST) -> Iterator
             new = _names(value) - _names(was.get(name))
             if wanted and new:
                 yield wanted, new
+
+
+def _same_calls(before: ast.AST | None, after: ast.AST | None) -> Iterator[tuple[ast.Call, ast.Call]]:
+    """The calls of the same functions at the same places of two statements."""
+    if before is None or after is None:
+        return
+    for one, other in zip(ast.walk(before), ast.walk(after), strict=False):
+        if isinstance(one, ast.Call) and isinstance(other, ast.Call) and called(one) == called(other):
+            yield one, other
 
 
 def _of_torch(call: ast.Call) -> list[str]:

@@ -32,7 +32,7 @@ def stored_value(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None
         return span_fact(*half[0])
     if not (of.container or (of.owner and not of.reset)):
         return None
-    ways = (_puts,) if of.container else (_kept_in_buffer, _set_alone)
+    ways = (_puts, _listed) if of.container else (_kept_in_buffer, _set_alone)
     scopes = list(_scopes(scene, of))
     rows = ([(source, value) for source, scope in scopes for value in put(source, scope, of.name)] for put in ways)
     found = next(filter(None, rows), [])
@@ -54,6 +54,14 @@ def _left_attached(source: Source, scope: ast.AST, name: str) -> Iterator[ast.ex
 
 def _detached(value: ast.expr) -> bool:
     return isinstance(value, ast.Call) and called(value) == "detach"
+
+
+def _listed(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:
+    """The entries of a list that a constructor makes at once, and that nothing else sets."""
+    made = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and sets(one, name)]
+    function = source.function_at(made[0].lineno) if len(made) == 1 else None
+    if function is not None and function.name == "__init__" and isinstance(made[0].value, ast.ListComp):
+        yield made[0].value.elt
 
 
 def _kept_in_buffer(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
+from explainer.edits.expressions import evaluated
 from explainer.edits.place import as_primary, enclosed
-from explainer.repair.atoms.common import MODULES, calls, expressions, integer, integers, number, shape_of, text
+from explainer.repair.atoms.common import MODULES, calls, expressions, integer, integers, number, shape_of, text, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called, of_self
@@ -55,6 +57,8 @@ TURNS = (
     "tolist", "expand", "repeat", "chunk", "max", "min", "abs", "clone", "type", "byte", "bfloat16", "swapaxes",
     "movedim", "rearrange", "one_hot", "pad", "softmax", "data", "unbind", "real", "round", "unique", "nonzero",
 )  # fmt: skip
+#: What it is worth that the number of parts of two sides is one of those in question, or one less.
+_FITS = 1.5
 #: What it costs more to leave out a view, whose sizes say what is meant.
 _VIEW, _VIEWS = 2.2, ("view", "reshape", "expand", "repeat", "one_hot")
 
@@ -90,6 +94,21 @@ def _modules(spot: Spot, node: ast.Call) -> Iterator[Offer]:
             yield Offer("call", spot, function, f"self.{other}", "unread" if other not in read else "sibling", weight)
 
 
+def _of_two_sides(spot: Spot, node: ast.BinOp, evidence: Evidence) -> Iterator[Offer]:
+    """`(height // patch) ** 2` -> `(height // patch) * (width // patch)`: the other side, of the same object."""
+    if not isinstance(node.op, ast.Pow) or number(node.right) != 2:
+        return
+    side, known = _side(spot, node.left), integers(spot)
+    for one in ast.walk(node.left):
+        own = text(spot, one) if isinstance(one, (ast.Name, ast.Attribute)) else ""
+        for other, value in known.items() if own in known else ():
+            if other.rpartition(".")[0] == own.rpartition(".")[0] and value != known[own]:
+                beside = re.sub(rf"(?<![\w.]){re.escape(own)}(?![\w.])", other, side)
+                made = evaluated(ast.parse(f"{side} * {beside}", mode="eval").body, spot.scope) or 0
+                fits = made > 1 and bool({made, made + 1} & wanted(evidence))
+                yield Offer("operator", spot, node, f"{side} * {beside}", "side", 0.3 - _FITS * fits)
+
+
 def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`a * b` -> `a @ b`, `(a - 1) // 2` -> `(a - 1) // 2 + 1`, `2 * n` -> `n`: another sign, or one operand alone.
 
@@ -102,6 +121,7 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("operator", spot, node, f"{text(spot, node)} - {text(spot, summed)}", "before", -1.3)
         if not isinstance(node, ast.BinOp):
             continue
+        yield from _of_two_sides(spot, node, evidence)
         left, right = text(spot, node.left), text(spot, node.right)
         for sign in _SIGNS.get(type(node.op), ()):
             yield Offer(
