@@ -97,7 +97,7 @@ REPAIRS = [
     ("condition", "f(k) if c == t else k", "", "f(k) if c != t else k"),
     ("condition", "f(k) if ready else k", "", "f(k) if not ready else k"),
     ("operator", "g((t + 1) / 2)", "", "g((t + 1) // 2)"),
-    ("operator", "g((b // 2) ** 2)", "", "g((b // 2) * (t // 2))"),
+    ("sides", "g((b // 2) ** 2)", "sizes 4 and 6", "g((b // 2) * (t // 2))"),
     ("slice", "rows.append(x[:1])", "", "rows.append(x[0])"),
     ("dimension", "x.mean(dim=(1, 2))", "", "x.mean(dim=(1, 2, 3))"),
     ("literal", "Net(classes=4)", "a param of shape [3, 8], in this model [5, 8]", "Net(classes=2)"),
@@ -260,6 +260,7 @@ ALONE = [
     ("likewise", "y = f(x)", ""),
     ("indexed", "f(x[0], k[0], v)", ""),  # not by a name
     ("indexed", "f(x[:, ids], v)", ""),  # one alone
+    ("sides", "g((b // 2) ** 2)", "sizes 11 and 13"),  # no two sides make so many
     ("whole", "def f(a, e):\n    return g(a * e)", ""),  # nothing else is computed of it
     ("rebound", "def g(k):\n    y = made(b, t)\n    return y\ny = f(x)", ""),  # of what is not there
     ("rebound", "y = f(k)\ny = f(x)", ""),  # made alike

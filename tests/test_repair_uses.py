@@ -44,7 +44,7 @@ def test_a_number_goes_where_such_numbers_go(before: str, after: str, wrong: boo
     [
         ("Head(cfg.width, cfg.kinds)", "Head(cfg.width, cfg.steps)", True),
         ("Head(cfg.kinds, cfg.width)", "Head(cfg.kinds, cfg.kinds)", False),
-        ("Head(cfg.width, cfg.kinds)", "Head(cfg.width, cfg.kinds + 1)", True),
+        ("Head(cfg.width, cfg.kinds)", "Head(cfg.width, cfg.kinds + 1)", False),
     ],
 )
 def test_what_has_the_name_of_its_parameter_is_meant(before: str, after: str, wrong: bool) -> None:

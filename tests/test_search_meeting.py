@@ -99,6 +99,56 @@ FAULTS = {
                 return x
         nn.Linear(8, 2)(Positions(8, 12)(torch.rand(20, 12, 8))).sum().backward()
         """, "self.table[:", "self.table[: x.size(1)].transpose(0, 1)"),
+    "a convolution whose ends are not cut as those of the one before": (
+        """
+        import torch
+        from torch import nn
+        class Cut(nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.size = size
+            def forward(self, x):
+                return x[..., : -self.size].contiguous()
+        class Block(nn.Module):
+            def __init__(self, width, kernel=3):
+                super().__init__()
+                pad = kernel - 1
+                self.conv1 = nn.Conv1d(width, width, kernel, padding=pad)
+                self.conv2 = nn.Conv1d(width, width, kernel, padding=pad)
+                self.net = nn.Sequential(
+                    self.conv1, Cut(pad), nn.ReLU(),
+                    self.conv2, nn.ReLU())
+            def forward(self, x):
+                return self.net(x) + x
+        Block(4)(torch.rand(5, 4, 12)).mean().backward()
+        """, "self.conv2, nn.ReLU", "self.conv2, Cut(pad), nn.ReLU()"),
+    "both directions of an encoder for a decoder of one": (
+        """
+        import torch
+        from torch import nn
+        class Pair(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.encoder = nn.GRU(4, width, bidirectional=True)
+                self.decoder = nn.GRU(4, width)
+            def forward(self, given, wanted):
+                _, state = self.encoder(given)
+                return self.decoder(wanted, state)[0]
+        Pair(6)(torch.rand(7, 2, 4), torch.rand(5, 2, 4)).sum().backward()
+        """, "self.decoder(wanted", "state = state.sum(0, keepdim=True)"),
+    "patches of a map that is not square": (
+        """
+        import torch
+        from torch import nn
+        class Patches(nn.Module):
+            def __init__(self, height, width, patch, dim):
+                super().__init__()
+                self.cut = nn.Conv2d(1, dim, patch, stride=patch)
+                self.places = nn.Parameter(torch.zeros(1, (height // patch) ** 2, dim))
+            def forward(self, x):
+                return self.cut(x).flatten(2).transpose(1, 2) + self.places
+        Patches(16, 48, 8, 10)(torch.rand(3, 1, 16, 48)).sum().backward()
+        """, "self.places = ", "(height // patch) * (width // patch)"),
     "a row of transforms without the crop that the other one has": (
         """
         import torch

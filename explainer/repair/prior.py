@@ -41,6 +41,7 @@ ATOM: Mapping[str, float] = {
     "name": 1.6,
     "value": 0.8,
     "operator": 0.7,
+    "sides": 0.1,
     "division": 0.2,
     "condition": 0.3,
     "literal": 1.4,
@@ -146,7 +147,7 @@ _USUAL, _UNFITTED = 0.6, 2.0
 #: Then a number that the program uses for something else; a length that had depended on which classes were met.
 _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "named-so": 5.0, "misplaced": 7.0, "counts-all": -3.0}
 _SIGNED = ("usual", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded", "dropped",
-           "indexed", "nonempty", "relabelled", "uncalled")  # fmt: skip
+           "indexed", "sides", "nonempty", "relabelled", "uncalled")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

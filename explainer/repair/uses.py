@@ -41,7 +41,8 @@ def misnamed(evidence: Evidence, before: ast.AST | None, after: ast.AST | None) 
     """Whether what has the name of the parameter that it is for, `f(cfg.modes)` of `def f(modes)`, gives way."""
     for one, other in _same_calls(before, after):
         was, now = (arguments_of(each, evidence.parameters(each)) for each in (one, other))
-        if any(last_name(value) == name != last_name(now.get(name, value)) for name, value in was.items()):
+        own = [name for name, value in was.items() if last_name(value) == name and name in now]
+        if any(name not in _names(now[name]) for name in own):
             return True
     return False
 

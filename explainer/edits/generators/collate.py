@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Iterator
 from functools import partial
 
@@ -105,32 +104,6 @@ def collated(evidence: Evidence) -> Iterator[Candidate]:
     if not _at_the_end(crash):
         yield from _with_function(evidence, _PADDED, "collate")
     yield from _with_function(evidence, _PADDED_PARTS, "collate")
-
-
-def as_beside(evidence: Evidence) -> Iterator[Candidate]:
-    """`Compose(Resize(n), Flip())` -> `Compose(Resize(n), CenterCrop(n), Flip())`, as another row has it."""
-    if "equal size" not in evidence.message:
-        return
-    calls = [(source, one) for source in evidence.sources_seen() for one in source.nodes() if isinstance(one, ast.Call)]
-    rows = [(Place(source, one), _steps(one)) for source, one in calls if len(_steps(one)) > 1]
-    for (place, own), (other, more) in itertools.permutations(rows, 2):
-        if called(place.node) != called(other.node) or place.source is not other.source:  # type: ignore[arg-type]
-            continue
-        names = {called(one): one for one in own}
-        for before, step in itertools.pairwise(more):
-            if called(step) not in names and called(before) in names:
-                at = place.at(names[called(before)])
-                new = f"{at.text}, {other.source.text(step)}"
-                yield from evidence.replaced(at, new, "replace", "rename", new=new, old=at.text)
-
-
-def _steps(node: ast.Call) -> list[ast.Call]:
-    """The calls that are all that a call is given, one by one or in a list: the steps of a row."""
-    given: list[ast.expr] = node.args if not node.keywords else []
-    given = given[0].elts if len(given) == 1 and isinstance(given[0], ast.List) else given
-    return (
-        [one for one in given if isinstance(one, ast.Call)] if all(isinstance(one, ast.Call) for one in given) else []
-    )
 
 
 def filled(evidence: Evidence) -> Iterator[Candidate]:

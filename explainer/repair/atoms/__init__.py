@@ -52,6 +52,7 @@ ATOMS: dict[str, Atom] = {
     "element": arguments.element,
     "call": calls.call,
     "operator": calls.operator,
+    "sides": calls.sides,
     "division": calls.division,
     "condition": conditions.condition,
     "unwrap": calls.unwrap,

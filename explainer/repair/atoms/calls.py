@@ -57,8 +57,6 @@ TURNS = (
     "tolist", "expand", "repeat", "chunk", "max", "min", "abs", "clone", "type", "byte", "bfloat16", "swapaxes",
     "movedim", "rearrange", "one_hot", "pad", "softmax", "data", "unbind", "real", "round", "unique", "nonzero",
 )  # fmt: skip
-#: What it is worth that the number of parts of two sides is one of those in question, or one less.
-_FITS = 1.5
 #: What it costs more to leave out a view, whose sizes say what is meant.
 _VIEW, _VIEWS = 2.2, ("view", "reshape", "expand", "repeat", "one_hot")
 
@@ -94,19 +92,24 @@ def _modules(spot: Spot, node: ast.Call) -> Iterator[Offer]:
             yield Offer("call", spot, function, f"self.{other}", "unread" if other not in read else "sibling", weight)
 
 
-def _of_two_sides(spot: Spot, node: ast.BinOp, evidence: Evidence) -> Iterator[Offer]:
+def sides(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`(height // patch) ** 2` -> `(height // patch) * (width // patch)`: the other side, of the same object."""
-    if not isinstance(node.op, ast.Pow) or number(node.right) != 2:
-        return
-    side, known = _side(spot, node.left), integers(spot)
-    for one in ast.walk(node.left):
+    for node in expressions(spot):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and number(node.right) == 2:
+            for other, made in _other_sides(spot, node.left):
+                if made > 1 and {made, made + 1} & wanted(evidence):
+                    yield Offer("sides", spot, node, f"{_side(spot, node.left)} * {other}", "side")
+
+
+def _other_sides(spot: Spot, node: ast.expr) -> Iterator[tuple[str, int]]:
+    """A side with another number of the same object in the place of its own, and what the two make together."""
+    side, known = _side(spot, node), integers(spot)
+    for one in ast.walk(node):
         own = text(spot, one) if isinstance(one, (ast.Name, ast.Attribute)) else ""
         for other, value in known.items() if own in known else ():
             if other.rpartition(".")[0] == own.rpartition(".")[0] and value != known[own]:
                 beside = re.sub(rf"(?<![\w.]){re.escape(own)}(?![\w.])", other, side)
-                made = evaluated(ast.parse(f"{side} * {beside}", mode="eval").body, spot.scope) or 0
-                fits = made > 1 and bool({made, made + 1} & wanted(evidence))
-                yield Offer("operator", spot, node, f"{side} * {beside}", "side", 0.3 - _FITS * fits)
+                yield beside, evaluated(ast.parse(f"{side} * {beside}", mode="eval").body, spot.scope) or 0
 
 
 def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -121,7 +124,6 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("operator", spot, node, f"{text(spot, node)} - {text(spot, summed)}", "before", -1.3)
         if not isinstance(node, ast.BinOp):
             continue
-        yield from _of_two_sides(spot, node, evidence)
         left, right = text(spot, node.left), text(spot, node.right)
         for sign in _SIGNS.get(type(node.op), ()):
             yield Offer(
