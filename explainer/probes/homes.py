@@ -154,6 +154,7 @@ _PROBES = {
     "shape.backwards": "reversed_array",
     "shape.counts": "asked_count narrow_layer",
     "shape.depthwise": "depthwise_groups",
+    "shape.exported": "exported_for",
     "shape.indices": "out_of_range two_signs if_too_large size_along one_hot_range",
     "shape.modes": "run_in_training",
     "shape.offsets": "ends_as_offsets",

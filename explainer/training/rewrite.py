@@ -122,12 +122,6 @@ def _tried(make: Callable[[], Edits]) -> Edits:
         return ()
 
 
-def stands_alone(source: Source, statement: ast.stmt) -> bool:
-    """Whether no other statement shares a statement's lines."""
-    line = source.line(statement.lineno)
-    return line.strip().startswith(source.text(statement).split("\n")[0][:20])
-
-
 def block_of(source: Source, statement: ast.stmt) -> tuple[list[ast.stmt], ast.AST] | None:
     """The list of statements that a statement stands in, and whose it is."""
     for node in source.nodes():
