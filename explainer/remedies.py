@@ -191,7 +191,7 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
     if own and first.candidate.edits == own:
         return replace(known, proves=known.proves and blame.share >= KEPT and not blame.fits)
     verdicts = with_ties(_checker(scene), blame.verdicts(_checker(scene)))
-    if blame.share < UNLIKELY:
+    if blame.share < UNLIKELY and first.candidate.tier != PAIRED:  # two edits are tried where nothing else helps
         return Remedy(
             tuple(_doubtful(one, scene.options.language, "unlikely") for one in verdicts[:MOST]), doubtful=True
         )

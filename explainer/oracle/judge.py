@@ -71,9 +71,11 @@ def _resized_data(edits: Sequence[Edit], seen: Seen, before: Seen) -> bool:
 def _other_data(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
     """The program then draws other sizes of data, or a model that had taken what it was given is given other ones.
 
-    Or it hands back another number of rows than the samples that it is given as before.
+    Or it hands back another number of rows than the samples that it is given as before. What a comprehension leaves out
+    is meant to be left out, and so is what a call is not given any more.
     """
     known = [(one, other) for one, other in _pairs(seen, before) if other.get("returned") and one.get("came")]
+    known = [pair for pair in known if len(pair[0]["came"]) == len(pair[1]["came"]) and not source.filters(edits)]
     given = any(one["came"] != other["came"] or _loses_rows(one, other) for one, other in known)
     return given or draws.other_sizes(before.get("draws") or [], seen.get("draws") or [])
 

@@ -25,7 +25,7 @@ _PLAIN_SIZES = re.compile(r"\.shape$|\.size\(\)$")
 #: A length and a number besides 1.
 _LONGER = re.compile(r"\blen\([^()]*\) \+ (?:[2-9]|[1-9]\d+)\b")
 _GIVEN = re.compile(r"\b\w+=\d+\b")
-_DROPS = re.compile(r"\bdrop_last\s*=\s*True")
+_DROPS = re.compile(r"\bdrop_last\s*=\s*True|\.(?:split|chunk)\([^()]*\)\[(?::-1|1:)\]")
 #: Classes of layers, and functions that are given sizes.
 _TAKES_SIZES = re.compile(
     r"(?:^|\.)(?:[A-Z]\w*|zeros|ones|empty|full|rand|randn|randint|arange|view|reshape|expand|repeat|narrow|unflatten)$"
@@ -118,8 +118,17 @@ def _parts(text: str | None) -> Counter[str]:
 
 
 def drops_samples(edits: Iterable[Edit]) -> bool:
-    """Whether an edit lets a loader leave out the last samples of each epoch."""
+    """Whether an edit lets a loader, or a loop over batches, leave out the last samples of each epoch."""
     return any(_more(_DROPS, edit) for edit in edits)
+
+
+def filters(edits: Iterable[Edit]) -> bool:
+    """Whether an edit has a comprehension leave something out: `[f(x) for x in rows if len(x) > 1]`."""
+    return any(_conditions(edit.after) > _conditions(edit.before) for edit in edits)
+
+
+def _conditions(text: str | None) -> int:
+    return sum(len(node.ifs) for node in nodes_of(text) if isinstance(node, ast.comprehension))
 
 
 def picks_less(edits: Iterable[Edit]) -> bool:
