@@ -49,6 +49,7 @@ def test_other_alignments_of_a_broadcast(after: str, others: list[str]) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "data"),
     [
+        ("t = Row(Flip(), Scale(2))", "t = Row(Scale(2))", True),  # a step of a row
         ("y, _ = self.attn(x, x, x, attn_mask=mask)", "y, _ = self.attn(x, x, x)", True),
         ("return self.a(self.b(x, lengths))", "return self.a(self.b(x))", True),
         ("y = f(x, mask=self.mask[:t])", "y = f(x)", True),

@@ -38,6 +38,8 @@ REPAIRS = [
     ("drop", "f(x, c)", "", "f(x)"),
     ("keyword", "x.sum(-1)", "", "x.sum(-1, keepdim=True)"),
     ("keyword", "torch.flatten(x)", "", "torch.flatten(x, start_dim=1)"),
+    ("keyword", "torch.sparse_coo_tensor(x, s)", "size 5, got 6", "torch.sparse_coo_tensor(x, s, size=(t, t))"),
+    ("call", "np.prod(x)", "", "np.sum(x)"),
     ("keyword", "x.chunk(2)", "", "x.chunk(2, dim=-1)"),
     ("keyword", "nn.GRU(c, c)", "", "nn.GRU(c, c, bidirectional=True)"),
     ("cut", "f(x)", "", "f(x[:-1])"),

@@ -149,6 +149,34 @@ FAULTS = {
                 return self.cut(x).flatten(2).transpose(1, 2) + self.places
         Patches(16, 48, 8, 10)(torch.rand(3, 1, 16, 48)).sum().backward()
         """, "self.places = ", "(height // patch) * (width // patch)"),
+    "noise for a full batch beside the last one": (
+        """
+        import torch
+        from torch import nn
+        size, net, judge = 4, nn.Linear(2, 5), nn.Linear(5, 1)
+        def between(real, made):
+            share = torch.rand(real.size(0), 1)
+            return judge(share * real + (1 - share) * made).mean()
+        for real in torch.rand(10, 5).split(size):
+            noise = torch.randn(size, 2)
+            between(real, net(noise)).backward()
+        """, "noise = ", "torch.randn(real.size(0), 2)"),
+    "a norm of channels behind a layer that puts them last": (
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, width=12):
+                super().__init__()
+                self.rnn = nn.GRU(3, width, batch_first=True)
+                self.norm = nn.BatchNorm1d(width)
+                self.out = nn.Linear(width, 1)
+            def forward(self, x):
+                h, _ = self.rnn(x)
+                h = self.norm(h)
+                return self.out(h)
+        Net()(torch.rand(5, 7, 3)).mean().backward()
+        """, "self.norm(h)", "self.norm(h.transpose(1, 2)).transpose(1, 2)"),
     "a row of transforms without the crop that the other one has": (
         """
         import torch

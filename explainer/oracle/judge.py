@@ -77,7 +77,8 @@ def _other_data(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mappin
     known = [(one, other) for one, other in _pairs(seen, before) if other.get("returned") and one.get("came")]
     known = [pair for pair in known if len(pair[0]["came"]) == len(pair[1]["came"]) and not source.filters(edits)]
     given = any(one["came"] != other["came"] or _loses_rows(one, other) for one, other in known)
-    return given or draws.other_sizes(before.get("draws") or [], seen.get("draws") or [])
+    follows = source.measures(edits)  # noise that is drawn for as many samples as there are
+    return given or (not follows and draws.other_sizes(before.get("draws") or [], seen.get("draws") or []))
 
 
 def _loses_rows(one: Seen, other: Seen) -> bool:

@@ -25,6 +25,7 @@ _PLAIN_SIZES = re.compile(r"\.shape$|\.size\(\)$")
 #: A length and a number besides 1.
 _LONGER = re.compile(r"\blen\([^()]*\) \+ (?:[2-9]|[1-9]\d+)\b")
 _GIVEN = re.compile(r"\b\w+=\d+\b")
+_MEASURED = re.compile(r"\.size\(-?\d\)|\.shape\[-?\d\]|\blen\(")
 _DROPS = re.compile(r"\bdrop_last\s*=\s*True|\.(?:split|chunk)\([^()]*\)\[(?::-1|1:)\]")
 #: Classes of layers, and functions that are given sizes.
 _TAKES_SIZES = re.compile(
@@ -122,6 +123,11 @@ def drops_samples(edits: Iterable[Edit]) -> bool:
     return any(_more(_DROPS, edit) for edit in edits)
 
 
+def measures(edits: Iterable[Edit]) -> bool:
+    """Whether an edit takes a size of a tensor, `x.size(0)`, for another number."""
+    return any(_more(_MEASURED, edit) for edit in edits)
+
+
 def filters(edits: Iterable[Edit]) -> bool:
     """Whether an edit has a comprehension leave something out: `[f(x) for x in rows if len(x) > 1]`."""
     return any(_conditions(edit.after) > _conditions(edit.before) for edit in edits)
@@ -178,12 +184,13 @@ def _left_out(edit: Edit) -> Iterator[ast.AST]:
     nodes, after = nodes_of(edit.before), nodes_of(edit.after)
     wanted = ast.dump(after[0]) if after else ""
     for call in nodes:
-        rows = (call.args, call.keywords) if isinstance(call, ast.Call) and not _sized(call) else ()
+        rows = (call.args, call.keywords) if isinstance(call, ast.Call) else ()
+        sizes = isinstance(call, ast.Call) and _sized(call)
         for row in rows:
             for at, one in enumerate(list(row)):
                 row.pop(at)
-                if ast.dump(nodes[0]) == wanted:
-                    yield one
+                if ast.dump(nodes[0]) == wanted and not (sizes and not isinstance(one, ast.Call)):
+                    yield one  # a step of a row of them does something, too
                 row.insert(at, one)  # type: ignore[arg-type]
 
 

@@ -23,7 +23,7 @@ _SHAPE = {
     "collate.filled": 0,
     "collate.collated": 0,
     "squeezed.squeezed": 0,
-    "layers.around": 0,
+    "layers.around": -1,
     "layers.over_channels": 0,
     "layout.channels_first": 0,
     "batch.reshaped": 0,

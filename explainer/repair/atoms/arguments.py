@@ -153,10 +153,20 @@ def keyword(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for at, one in enumerate(_LACKING.get(called(node), ())):
             if one.partition("=")[0] not in known:
                 yield Offer("keyword", spot, node, with_argument(spot, node, one), one, 0.6 + 0.2 * at)
+        for size in _square(spot, evidence, node) if "size" not in known else ():
+            yield Offer("keyword", spot, node, with_argument(spot, node, f"size={size}"), "size", _COUNTED)
         for name, default in lacking(node, evidence).items():
             for value, why, weight in _values(spot, evidence, node, name, default):
                 kind = "literal" if why == "near" else "keyword"
                 yield Offer(kind, spot, node, with_argument(spot, node, f"{name}={value}"), why, weight)
+
+
+def _square(spot: Spot, evidence: Evidence, node: ast.Call) -> list[str]:
+    """The sizes that a sparse matrix may be meant to have, which else has those of its largest indices."""
+    if called(node) != "sparse_coo_tensor" or len(node.args) > 2:
+        return []
+    sizes, known = wanted(evidence), {**lengths(spot, evidence), **integers(spot)}
+    return [f"({one}, {one})" for one, value in known.items() if value in sizes][:_FITTING]
 
 
 def _values(

@@ -26,6 +26,7 @@ SIBLINGS = (
     ("argmin", "amin", "min"),
     ("chunk", "split"),
     ("sum", "mean"),
+    ("prod", "sum"),
     ("gather", "index_select"),
     ("transpose", "permute"),
     ("hstack", "vstack"),

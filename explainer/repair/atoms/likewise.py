@@ -46,7 +46,7 @@ def rebound(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for other, node in _makings(evidence, source.text(own.targets[0])):
         text = other.text(node)
         named = loaded(node) - {word for told in spot.scope for word in _WORD.findall(told)} - _BUILTIN
-        if called(node) != called(made) and text not in offered and _there(source, named):
+        if text not in offered and _there(source, named):
             offered.add(text)
             yield Offer("rebound", spot, made, text, "elsewhere")
 
