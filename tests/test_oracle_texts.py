@@ -99,6 +99,15 @@ def test_what_runs_with_other_samples_of_a_model_that_had_run_is_in_doubt(now, w
 
 
 @pytest.mark.parametrize(
+    ("after", "doubted"),
+    [("loss(scores[:-1], labels)", True), ("loss(scores[:, :-1], labels)", False), ("loss(scores, labels[0])", False)],
+)
+def test_a_sample_that_is_left_out_for_a_loss_is_missed(after: str, doubted: bool) -> None:
+    control = {"error": {"message": "Expected input batch_size (4) to match target batch_size (3)."}}
+    assert ("data" in judged([Edit("a.py", 1, 1, "loss(scores, labels)", after)], {}, control).doubts) == doubted
+
+
+@pytest.mark.parametrize(
     ("before", "after", "refused"),
     [
         ("x = make(80)", "x = make(1)", True),

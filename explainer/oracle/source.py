@@ -25,6 +25,7 @@ _PLAIN_SIZES = re.compile(r"\.shape$|\.size\(\)$")
 #: A length and a number besides 1.
 _LONGER = re.compile(r"\blen\([^()]*\) \+ (?:[2-9]|[1-9]\d+)\b")
 _GIVEN = re.compile(r"\b\w+=\d+\b")
+_ROWS = re.compile(r"\[(?::-1|1:)\]")
 _MEASURED = re.compile(r"\.size\(-?\d\)|\.shape\[-?\d\]|\blen\(")
 _DROPS = re.compile(r"\bdrop_last\s*=\s*True|\.(?:split|chunk)\([^()]*\)\[(?::-1|1:)\]")
 #: Classes of layers, and functions that are given sizes.
@@ -121,6 +122,11 @@ def _parts(text: str | None) -> Counter[str]:
 def drops_samples(edits: Iterable[Edit]) -> bool:
     """Whether an edit lets a loader, or a loop over batches, leave out the last samples of each epoch."""
     return any(_more(_DROPS, edit) for edit in edits)
+
+
+def cuts_rows(edits: Iterable[Edit]) -> bool:
+    """Whether an edit leaves out the first or the last row of something: `scores[:-1]`."""
+    return any(_more(_ROWS, edit) for edit in edits)
 
 
 def measures(edits: Iterable[Edit]) -> bool:
