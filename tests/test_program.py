@@ -206,3 +206,14 @@ def test_a_path_that_leads_out_of_the_program_is_refused(tmp_path: Path) -> None
     scratch.mkdir()
     with pytest.raises(ValueError, match="outside"):
         Copies(str(program), str(scratch)).make({"../evil.py": "x"})
+
+
+def test_a_run_whose_files_are_gone_before_it_begins_ends_no_other(
+    session: Session, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trial that nobody waits for loses its copy of the files, at times before the clean process has looked at it."""
+    make = session._copies.make
+    monkeypatch.setattr(session._copies, "make", lambda texts: os.path.join(make(texts), "gone"))
+    assert not session.run({}, 20).ended
+    monkeypatch.undo()
+    assert session.run({}, 20).error["type"] == "RuntimeError"

@@ -44,7 +44,8 @@ def serve(line: socket.socket, modules: list[str]) -> None:
             request = _received(line)
             if request is None:
                 return
-            jobs.append(_Job(*request))
+            with suppress(OSError):  # its folder is gone by now, or there can be no more processes
+                jobs.append(_Job(*request))
 
 
 def _received(line: socket.socket) -> tuple[dict[str, Any], int] | None:
@@ -83,13 +84,17 @@ class _Job:
 
         self.line = socket.socket(fileno=descriptor)
         self._steps = os.path.join(request["folder"], again.COUNT)
-        self._child = sandbox.begin(
-            lambda: again.run(request, self._steps),
-            deadline=request["deadline"],
-            memory=request["memory"],
-            writable=[request["folder"]],
-            processes=True,
-        )
+        try:
+            self._child = sandbox.begin(
+                lambda: again.run(request, self._steps),
+                deadline=request["deadline"],
+                memory=request["memory"],
+                writable=[request["folder"]],
+                processes=True,
+            )
+        except BaseException:
+            self.line.close()  # whoever waits for an answer is told that there is none
+            raise
         self._deadline, self._soon = request["deadline"], request.get("soon")
 
     def fileno(self) -> int:
