@@ -72,15 +72,19 @@ def _other_data(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mappin
     """The program then draws other sizes of data, or a model that had taken what it was given is given other ones.
 
     Or it hands back another number of rows than the samples that it is given as before, or a loss that misses some is
-    given fewer. What a comprehension leaves out
-    is meant to be left out, and so is what a call is not given any more.
+    given fewer. What a comprehension leaves out is meant to be left out, and so is what a call is not given any more.
     """
-    known = [(one, other) for one, other in _pairs(seen, before) if other.get("returned") and one.get("came")]
-    known = [pair for pair in known if len(pair[0]["came"]) == len(pair[1]["came"]) and not source.filters(edits)]
-    given = any(one["came"] != other["came"] or _loses_rows(one, other) for one, other in known)
-    given = given or ("batch_size" in str((control.get("error") or {}).get("message")) and source.cuts_rows(edits))
+    pairs = [(one, other) for one, other in _pairs(seen, before) if other.get("returned") and one.get("came")]
+    other_given = any(len(one["came"]) == len(other["came"]) and _differs(one, other) for one, other in pairs)
+    missed = "batch_size" in str((control.get("error") or {}).get("message")) and source.cuts_rows(edits)
+    if missed or (other_given and not source.filters(edits)):
+        return True
     follows = source.measures(edits)  # noise that is drawn for as many samples as there are
-    return given or (not follows and draws.other_sizes(before.get("draws") or [], seen.get("draws") or []))
+    return not follows and draws.other_sizes(before.get("draws") or [], seen.get("draws") or [])
+
+
+def _differs(one: Seen, other: Seen) -> bool:
+    return one["came"] != other["came"] or _loses_rows(one, other)
 
 
 def _loses_rows(one: Seen, other: Seen) -> bool:

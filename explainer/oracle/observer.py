@@ -156,10 +156,10 @@ class Observer:
         seen: dict[str, Any] = {"name": type(call.module).__name__, "returned": call.returned}
         with suppress(Exception):
             seen["out"], seen["held"] = outline(call.out) if call.returned else None, call.held
-            seen["given"] = [digest(one) for one in tensors(call.given)]
-            seen["came"] = [list(one.shape) for one in tensors(call.given)]
-            seen["back"] = [list(one.shape) for one in tensors(call.out)] if call.returned else None
-            seen["made"] = [digest(one) for one in tensors(call.out)] if call.returned else None
+            given, made = list(tensors(call.given)), list(tensors(call.out)) if call.returned else None
+            seen["given"], seen["came"] = list(map(digest, given)), [list(one.shape) for one in given]
+            seen["back"] = [list(one.shape) for one in made] if made is not None else None
+            seen["made"] = list(map(digest, made)) if made is not None else None
         if tried and call.quick:
             with suppress(Exception):
                 seen.update(self._tried(call))

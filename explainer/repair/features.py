@@ -17,6 +17,7 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
 from explainer.repair.agreement import came_along, computed, forgets, recomputes, whole
+from explainer.repair.atoms.arguments import OF_DATA
 from explainer.repair.prior import ATOM
 from explainer.repair.spots import Spot, spots
 from explainer.repair.uses import misnamed, misplaced
@@ -27,7 +28,7 @@ from explainer.source import Source
 Features = Mapping[str, float]
 Line = tuple[str, int]
 _NAMED_SO = re.compile(r"\b(\w+)\s*=\s*(?:\w+\.)*(?:\w+\[[\"'])?(?:\w+_)?\1\b(?!\s*[.(\[])")
-_OF_ALL = re.compile(r"\b(?:minlength|num_classes|dim_size|num_segments)\s*=(?!=)\s*[a-z_A-Z]")
+_OF_ALL = re.compile(rf"\b(?:{'|'.join(OF_DATA)})\s*=(?!=)\s*[a-z_A-Z]")
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|\S")
 #: From how many parameters of other shapes on a model is another one; those of one layer, and of two that meet.
 _LAYER, _MEETING = 2, 4

@@ -89,7 +89,7 @@ def _of_data(offer: Offer) -> bool:
     """Whether an offer changes random data: its sizes stand for those of real data, unless they follow those."""
     calls = [one for one in offer.place.source.up_from(offer.node) if isinstance(one, ast.Call)]
     names = {called(one) for one in calls}
-    if offer.atom in ("started", "room") or offer.filler == "measured" or names & set(_WEIGHTS):
+    if offer.atom == "started" or offer.filler == "measured" or names & set(_WEIGHTS):
         return False  # noise follows the data that it goes with
     return any(one is offer.node or not isinstance(offer.node, ast.Call) for one in calls if called(one) in _RANDOM)
 

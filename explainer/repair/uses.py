@@ -28,8 +28,6 @@ Kinds = Mapping[str, frozenset[str]]
 
 def misplaced(evidence: Evidence, before: ast.AST | None, after: ast.AST | None) -> bool:
     """Whether an edit gives a call a number that the program uses for something else, and only for that."""
-    if before is None or after is None:
-        return False
     kinds = uses(evidence)
     return any(
         kinds.get(name, wanted).isdisjoint(wanted) for wanted, names in _given_anew(evidence, before, after)
@@ -96,7 +94,9 @@ def _arguments(evidence: Evidence, source: Source, call: ast.Call) -> Mapping[st
     return arguments_of(call, evidence.parameters(call) or parameters_of(Place(source, call)))
 
 
-def _given_anew(evidence: Evidence, before: ast.AST, after: ast.AST) -> Iterator[tuple[frozenset[str], set[str]]]:
+def _given_anew(
+    evidence: Evidence, before: ast.AST | None, after: ast.AST | None
+) -> Iterator[tuple[frozenset[str], set[str]]]:
     """What each changed argument is for, with the names that an edit brings there."""
     kinds = uses(evidence)
     for one, other in _same_calls(before, after):

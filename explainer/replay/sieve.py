@@ -82,7 +82,7 @@ class Sieve:
     def _unwatch(self) -> None:
         """What edits build anew is built as fast as without."""
         self.entered.end()
-        if "torch" in sys.modules and self._plain is not None:
+        if self._plain is not None:
             sys.modules["torch"].nn.Module.__init__ = self._plain
 
     def taken(self, error: BaseException) -> list[str]:

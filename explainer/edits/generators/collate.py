@@ -28,53 +28,58 @@ _PADDED = '''def collate_padded(batch):
 '''
 
 
-_PADDED_PARTS = '''def collate_padded(batch):
-    """Pads the tensors of every sample with zeros to the largest of the batch; dicts and tuples part by part."""
+def _by_parts(name: str, says: str, rest: str, rows: str = "(list, tuple)") -> str:
+    """The source of a collate function that goes through dicts and tuples part by part, and then does the `rest`."""
+    return f'''def {name}(batch):
+    """{says}"""
     first = batch[0]
     if isinstance(first, dict):
-        return {key: collate_padded([sample[key] for sample in batch]) for key in first}
-    if isinstance(first, (list, tuple)):
-        return [collate_padded(list(part)) for part in zip(*batch)]
+        return {{key: {name}([sample[key] for sample in batch]) for key in first}}
+    if isinstance(first, {rows}):
+        return [{name}(list(part)) for part in zip(*batch)]
+{rest}'''
+
+
+_PADDED_PARTS = _by_parts(
+    "collate_padded",
+    "Pads the tensors of every sample with zeros to the largest of the batch; dicts and tuples part by part.",
+    """\
     if not isinstance(first, torch.Tensor):
         return torch.utils.data.default_collate(batch)
     padded = first.new_zeros(len(batch), *map(max, zip(*(one.shape for one in batch))))
     for row, one in zip(padded, batch):
         row[tuple(slice(size) for size in one.shape)] = one
     return padded
-'''
-_PADDED_LISTS = '''def collate_padded(batch):
-    """Makes tensors of lists of numbers and pads them to the longest of the batch; dicts and tuples part by part."""
-    first = batch[0]
-    if isinstance(first, dict):
-        return {key: collate_padded([sample[key] for sample in batch]) for key in first}
-    if isinstance(first, tuple):
-        return [collate_padded(list(part)) for part in zip(*batch)]
+""",
+)
+_PADDED_LISTS = _by_parts(
+    "collate_padded",
+    "Makes tensors of lists of numbers and pads them to the longest of the batch; dicts and tuples part by part.",
+    """\
     if isinstance(first, list):
         return torch.nn.utils.rnn.pad_sequence([torch.tensor(one) for one in batch], batch_first=True)
     return torch.utils.data.default_collate(batch)
-'''
-_KEPT = '''def collate_kept(batch):
-    """Collates as by default, and keeps in a list what cannot be stacked."""
-    first = batch[0]
-    if isinstance(first, dict):
-        return {key: collate_kept([sample[key] for sample in batch]) for key in first}
-    if isinstance(first, (list, tuple)):
-        return [collate_kept(list(part)) for part in zip(*batch)]
+""",
+    rows="tuple",
+)
+_KEPT = _by_parts(
+    "collate_kept",
+    "Collates as by default, and keeps in a list what cannot be stacked.",
+    """\
     if isinstance(first, (torch.Tensor, int, float)) or type(first).__module__ == "numpy":
         return torch.utils.data.default_collate(batch)
     return batch
-'''
-_RAGGED = '''def collate_kept(batch):
-    """Stacks what has one size in all samples, and keeps in a list what has not."""
-    first = batch[0]
-    if isinstance(first, dict):
-        return {key: collate_kept([sample[key] for sample in batch]) for key in first}
-    if isinstance(first, (list, tuple)):
-        return [collate_kept(list(part)) for part in zip(*batch)]
+""",
+)
+_RAGGED = _by_parts(
+    "collate_kept",
+    "Stacks what has one size in all samples, and keeps in a list what has not.",
+    """\
     if isinstance(first, torch.Tensor) and any(one.shape != first.shape for one in batch):
         return batch
     return torch.utils.data.default_collate(batch)
-'''
+""",
+)
 
 
 def plain_parts(evidence: Evidence) -> Iterator[Candidate]:

@@ -28,15 +28,15 @@ def joined(evidence: Evidence) -> Iterator[Candidate]:
     shape = [int(sizes[4]), int(sizes[2]), int(sizes[3])]
     given = [one for one in operands(evidence) if one.shape == shape]
     steps = [step for one in given for step in trunk(evidence, one.start) if step.function in _LAYERS]
-    for place in (place for step in steps[:1] for place in step.places[:1]):
-        statement = place.statement()
-        names = _states(statement.node)
-        text = "\n".join(f"{name} = {_as_one(name, layers)}" for name in names)
-        read = _next_read(place, names) if names else None
-        words: dict[str, Any] = {"new": _as_one(names[0], layers), "old": names[0]} if names else {}
-        if names:
-            edits = partial(insert_statement, text, after=statement)
-            yield from evidence.made(edits, "insert-statement", read or statement, "rename", **words)
+    place = steps[0].place if steps else None
+    statement = place.statement() if place is not None else None
+    names = _states(statement.node) if statement is not None else []
+    if statement is None or not names:
+        return
+    text = "\n".join(f"{name} = {_as_one(name, layers)}" for name in names)
+    words: dict[str, Any] = {"new": _as_one(names[0], layers), "old": names[0]}
+    edits = partial(insert_statement, text, after=statement)
+    yield from evidence.made(edits, "insert-statement", _next_read(statement, names) or statement, "rename", **words)
 
 
 def _as_one(name: str, layers: int) -> str:
@@ -53,9 +53,9 @@ def _states(statement: ast.AST) -> list[str]:
     return [one.id for one in every if isinstance(one, ast.Name)]
 
 
-def _next_read(place: Place, names: list[str]) -> Place | None:
-    """The first statement below in the function that reads one of the names."""
-    function, line = place.source.function_at(place.span.line), place.statement().node.end_lineno or 0
+def _next_read(statement: Place, names: list[str]) -> Place | None:
+    """The first statement below another in its function that reads one of the names."""
+    function, line = statement.source.function_at(statement.span.line), statement.node.end_lineno or 0
     below = [one for one in ast.walk(function) if isinstance(one, ast.stmt) and one.lineno > line] if function else []
     below.sort(key=lambda one: one.lineno)
-    return next((Place(place.source, one) for one in below if loaded(one) & set(names)), None)
+    return next((statement.at(one) for one in below if loaded(one) & set(names)), None)

@@ -63,5 +63,5 @@ def _entries(names: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _parts(value: Any) -> list[tuple[str, Any]]:
-    own = value if type(value) is dict else fields_of(value) if hasattr(value, "__dict__") else {}
+    own = value if type(value) is dict else fields_of(value)
     return [(str(name), one) for name, one in list(own.items())[:50]]

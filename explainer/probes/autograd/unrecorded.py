@@ -16,7 +16,7 @@ from explainer.source import called
 def inner_gradient(scene: Scene) -> SpanFact | None:
     """What the failing `grad` or `backward` derives, where the backward of a custom Function calls it.
 
-    `detail`: `owner`, the Function's class; `function`, the place of the one that asks, with its name as `asks`.
+    `detail`: `owner`, the Function's class; `asks`, the name of the function that asks.
     """
     frame, failing = scene.user_frame, scene.failing
     owner = _custom(scene)

@@ -24,13 +24,12 @@ def sampled_in_batches(scene: Scene) -> SpanFact | None:
     `detail.sampler` is the sampler's class, `detail.size` how many indices it gave at once, `detail.to` the call with
     it as `batch_sampler`.
     """
-    given = _asked(scene)
-    made = made_by(scene, loader_of(scene)) if given else None
+    given, loader = _asked(scene), loader_of(scene)
+    made = made_by(scene, loader) if given else None
     sampler = next((word.value for word in made[1].keywords if word.arg == "sampler"), None) if made else None
     if made is None or sampler is None:
         return None
-    kind = type(loader_of(scene).sampler).__name__
-    return span_fact(*made, sampler=kind, size=len(given[0]), to=_in_batches(*made, sampler))
+    return span_fact(*made, sampler=type(loader.sampler).__name__, size=len(given[0]), to=_in_batches(*made, sampler))
 
 
 def _asked(scene: Scene) -> list[Any]:

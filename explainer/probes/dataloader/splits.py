@@ -16,6 +16,8 @@ from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Source, called
 
+_WRITTEN = "the lengths of a split"
+
 
 @probe
 def split_lengths(scene: Scene) -> SpanFact | None:
@@ -36,8 +38,8 @@ def split_lengths(scene: Scene) -> SpanFact | None:
     name = lengths.id if isinstance(lengths, ast.Name) else ""
     bound = last_binding(failing.source, frame, name) if name else None
     value = bound.value if isinstance(bound, ast.Assign) else lengths
-    written = _written(scene, failing.source, value, f"len({dataset})")
-    last = _last(written.size, written.parts) if written is not None else ""
+    written = scene.once(_WRITTEN, lambda: _written(scene, failing.source, value, f"len({dataset})"))
+    last = written.rest if written is not None else ""
     known: dict[str, Any] = {"name": name, "dataset": dataset, "sum": given[0], "size": given[1], "last": last}
     return span_fact(failing.source, value, **known)
 
@@ -56,6 +58,13 @@ class Written:
         one = self.parts[-1]
         scope = self.source.scope_at(one.lineno) if isinstance(one, ast.Name) else None
         return (only_value(scope, one.id) if scope is not None and isinstance(one, ast.Name) else None) or one
+
+    @property
+    def rest(self) -> str:
+        """What the last length must be: `len(data) - int(0.8 * n)`; empty where that cannot be said."""
+        if len(self.parts) < 2 or any(isinstance(one, ast.Starred) for one in self.parts):
+            return ""
+        return " - ".join([self.size, *(_operand(one) for one in self.parts[:-1])])
 
 
 def _written(scene: Scene, source: Source, value: ast.AST, size: str) -> Written | None:
@@ -85,13 +94,6 @@ def _given(scene: Scene) -> tuple[int, int | None] | None:
     return None
 
 
-def _last(size: str, parts: list[ast.expr]) -> str:
-    """What the last of several lengths must be: `len(data) - int(0.8 * n)`."""
-    if len(parts) < 2 or any(isinstance(one, ast.Starred) for one in parts):
-        return ""
-    return " - ".join([size, *(_operand(one) for one in parts[:-1])])
-
-
 def _operand(node: ast.expr) -> str:
     return f"({ast.unparse(node)})" if isinstance(node, (ast.BinOp, ast.IfExp)) else ast.unparse(node)
 
@@ -99,11 +101,5 @@ def _operand(node: ast.expr) -> str:
 @probe
 def last_length(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     """What makes the last of the lengths that are written out."""
-    source = scene.source(of.span.file) if of is not None else None
-    if of is None or source is None:
-        return None
-    kinds = (ast.List, ast.Tuple, ast.Call)
-    value = next((one for one in source.nodes() if isinstance(one, kinds) and source.span(one) == of.span), None)
-    written = _written(scene, source, value, f"len({of.detail['dataset']})") if value is not None else None
-    many = written is not None and len(written.parts) > 1
-    return span_fact(written.source, written.last) if written is not None and many else None
+    written = scene.once(_WRITTEN, lambda: None) if of is not None else None  # what `of` was made with
+    return span_fact(written.source, written.last) if written is not None and len(written.parts) > 1 else None

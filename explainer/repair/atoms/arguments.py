@@ -29,7 +29,7 @@ _SELDOM = ("dilation", "groups")
 #: What it costs that a parameter is a flag, a dimension, a number.
 _FLAG, _DIMENSION, _NUMBER, _SIZED = 0.4, 0.1, 0.6, 0.5
 #: What says how large a result is that else depends on the largest number among the data, and what it is worth.
-_OF_DATA, _COUNTED = ("minlength", "num_classes", "dim_size", "num_segments"), -1.5
+OF_DATA, _COUNTED = ("minlength", "num_classes", "dim_size", "num_segments"), -1.5
 #: The most arguments of which every pair is exchanged; of more only neighbours.
 _PAIRS = 4
 #: Signs whose sides are not worth the same in the other order.
@@ -165,8 +165,13 @@ def _square(spot: Spot, evidence: Evidence, node: ast.Call) -> list[str]:
     """The sizes that a sparse matrix may be meant to have, which else has those of its largest indices."""
     if called(node) != "sparse_coo_tensor" or len(node.args) > 2:
         return []
+    return [f"({one}, {one})" for one in _fitting(spot, evidence)]
+
+
+def _fitting(spot: Spot, evidence: Evidence, default: int | None = None) -> list[str]:
+    """The names of numbers and lengths in scope that are one of the sizes in question, and not the default."""
     sizes, known = wanted(evidence), {**lengths(spot, evidence), **integers(spot)}
-    return [f"({one}, {one})" for one, value in known.items() if value in sizes][:_FITTING]
+    return [one for one, value in known.items() if value in sizes and value != default][:_FITTING]
 
 
 def _values(
@@ -193,11 +198,8 @@ def _values(
         others = [one for one in (-1, 1, 2, 0, -2) if one != default]
         yield from ((str(one), "rank", _DIMENSION + 0.2 * at) for at, one in enumerate(others))
     elif type(default) is int and name not in _SELDOM:
-        sizes = wanted(evidence)
-        known = {**lengths(spot, evidence), **integers(spot)}
-        fitting = [one for one, value in known.items() if value in sizes and value != default]
-        sized = _COUNTED if name in _OF_DATA else _SIZED
-        yield from ((one, "size", sized + 0.1 * at) for at, one in enumerate(fitting[:_FITTING]))
+        sized = _COUNTED if name in OF_DATA else _SIZED
+        yield from ((one, "size", sized + 0.1 * at) for at, one in enumerate(_fitting(spot, evidence, default)))
         numbers = [one for one in _NUMBERS if one != default and (one or default < 2)]  # no count becomes none at all
         yield from ((str(one), "near", _NUMBER + 0.2 * at) for at, one in enumerate(numbers))
     elif default is None and "dim" not in name:
