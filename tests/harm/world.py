@@ -102,6 +102,8 @@ class World:
         self.master, self.terminal = (self._kept(one) for one in pty.openpty())
         self.terminal_number = os.path.basename(os.ttyname(self.terminal))
         os.write(self.master, b"typed\n")
+        for end in (self.terminal, self.master):  # the kernel hands on what was typed, and its echo, in its own time
+            select.select([end], [], [])
         self.poll = select.epoll()
         self.poll.register(self.pipe[0], select.EPOLLIN)
         self._closing.append(self.poll)
