@@ -95,6 +95,11 @@ class Step:
         return self.out[0][0] if self.out else []
 
     @property
+    def keeps_shape(self) -> bool:
+        """Whether it made a tensor of the shape that it was given first, as norms and activations do."""
+        return bool(self.before and self.out) and self.before[0][0] == self.shape
+
+    @property
     def dtype(self) -> str:
         """The dtype of what it made."""
         return self.out[0][1] if self.out else ""
@@ -201,8 +206,9 @@ class Evidence:
         return [one.arg for one in node.args.args if one.arg != "self"] if isinstance(node, ast.FunctionDef) else []
 
     def layers_around(self) -> list[Layer]:
-        """The layers of the failing call and of the steps behind it, then all that were seen."""
-        near = [step.layer for step in self.steps if step.layer is not None]
+        """The layers of the failing call and of the steps behind it, those last that keep shapes; then all others."""
+        steps = sorted(self.steps, key=lambda step: step is not self.crash and step.keeps_shape)
+        near = [step.layer for step in steps if step.layer is not None]
         return list({id(layer): layer for layer in [*near, *self.on_stack, *self.layers]}.values())
 
     def place(self, at: Sequence[Any] | None) -> Place | None:

@@ -61,6 +61,7 @@ ATOM: Mapping[str, float] = {
     "leading": 0.2,
     "wrapped": 0.1,
     "windowed": 0.1,
+    "window": 0.3,
     "shortened": 0.1,
     "bound": 0.9,
     "uncalled": -0.3,

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
+from explainer.bindings import named_values
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
-from explainer.source import Source
+from explainer.source import Source, loaded
 
 #: How many places that give one setting its value are told apart.
 _MOST = 4
@@ -39,6 +41,16 @@ def settings(node: ast.AST, evidence: Evidence) -> Iterator[Place]:
         if "**" not in evidence.settings:
             evidence.settings["**"] = list(_unpacked(evidence))
         yield from evidence.settings["**"][:_MOST_UNPACKED]
+
+
+def defaults(place: Place, scope: Mapping[str, Any]) -> Iterator[Place]:
+    """The defaults of the parameters that an expression reads, where they may be what was read: `def f(stride=2)`."""
+    function = place.source.function_at(place.span.line)
+    wanted = loaded(place.node)
+    for name, default in named_values(function.args) if function is not None else ():
+        plain = isinstance(default, ast.Constant)
+        if name in wanted and not (plain and scope.get(name, default.value) != default.value):  # type: ignore[attr-defined]
+            yield place.at(default)
 
 
 def _unpacked(evidence: Evidence) -> Iterator[Place]:

@@ -13,7 +13,7 @@ from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
 from explainer.repair.makers import lengths, makers
-from explainer.repair.settings import loops, settings
+from explainer.repair.settings import defaults, loops, settings
 from explainer.replay.recorders.taint import literals, parts
 from explainer.source import called, loaded, of_self
 
@@ -102,6 +102,7 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     if ragged(evidence):
         yield from (Spot(place, role, distance) for place, role, distance in makers(evidence))
     yield from _settings(evidence, [*near, *built])
+    yield from _defaults([*near, *built, *attributes, *callers])
     yield from _numbers(evidence)
 
 
@@ -376,6 +377,13 @@ def _settings(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
         for read in (spot.place.node, *loops(spot.place)):
             for place in settings(read, evidence):
                 yield Spot(place, "setting", spot.distance + 2)
+
+
+def _defaults(near: list[Spot]) -> Iterator[Spot]:
+    """The defaults of the parameters that are read on the way."""
+    for spot in near:
+        for place in defaults(spot.place, spot.scope):
+            yield Spot(place, "setting", spot.distance + 2)
 
 
 def _of_builder(evidence: Evidence, place: Place) -> Mapping[str, Any]:

@@ -69,8 +69,23 @@ def _uses(evidence: Evidence) -> Kinds:
     return {name: frozenset(kinds) for name, kinds in known.items() if kinds and name}
 
 
+def parameter_of(source: Source, node: ast.AST, evidence: Evidence) -> str:
+    """What takes a number where it is written: a parameter of a call, one that it is the default of, a name or key."""
+    parent = source.parent_of(node)
+    while isinstance(parent, (ast.Tuple, ast.List)):
+        node, parent = parent, source.parent_of(parent)
+    if isinstance(parent, ast.Call):
+        return next((name for name, value in _arguments(evidence, source, parent).items() if value is node), "")
+    found = named_values(parent) if parent is not None else ()
+    name = next((name for name, value in found if value is node), "")
+    call = source.parent_of(parent) if name == "default" and parent is not None else None  # of a command line's option
+    return next((option for option, _ in named_values(call)), "") if isinstance(call, ast.Call) else name
+
+
 def _kinds_of(parameter: str) -> set[str]:
-    return {_KINDS[parameter]} if parameter in _KINDS else set()
+    """What a parameter of torch's takes; what a window's is for is said more closely."""
+    kind = _KINDS.get(parameter)
+    return set() if kind is None else {kind, parameter} if kind == "window" else {kind}
 
 
 def _count_of_steps(loop: ast.For) -> str:

@@ -19,6 +19,8 @@ _MOST = 8
 _STEPS, _WIDEST, _GOALS = 20, 600, 2
 #: Numbers up to here say how many dimensions, layers or entries there are as often as a size.
 _FEW = 4
+#: What it is worth that the dimension is the one that there is not.
+_ASKED = 2.0
 #: What a dimension costs more where an index is too large: along a longer one any index fits.
 _BEYOND = 1.8
 
@@ -31,12 +33,14 @@ def dimension(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         value = number(node)
         if value is None or not is_dimension(spot, node):
             continue
+        asked = value in evidence.said and "Dimension out of range" in evidence.message
         others = [*range(rank), -1, -2]
         kept = {one % rank for one in _dimensions_beside(spot, node)}
         for new in dict.fromkeys(one for one in others if one % rank != value % rank or one == -1 != value):
             if new % rank in kept:  # `transpose(1, 1)` turns nothing
                 continue
-            yield Offer("dimension", spot, node, str(new), "rank", beyond + 0.2 * abs(abs(new) - abs(value)))
+            weight = beyond + 0.2 * abs(abs(new) - abs(value)) - _ASKED * asked
+            yield Offer("dimension", spot, node, str(new), "rank", weight)
     for node in expressions(spot):
         values = [number(one) for one in node.elts] if isinstance(node, ast.Tuple) else []
         if len(values) > 1 and None not in values and all(is_dimension(spot, one) for one in node.elts):  # type: ignore[attr-defined]

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
-from explainer.repair.atoms.common import expressions, integer, integers, is_value, tensors, text
+from explainer.repair.atoms.common import calls, expressions, integer, integers, is_value, tensors, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import Function, Source, loaded, of_self
+from explainer.source import Function, Source, called, loaded, of_self
 
 #: What an assigned attribute is that no call should take for a layer.
 _NO_LAYERS = ("Parameter", "Buffer", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Size", "device")
@@ -24,6 +24,7 @@ _ALL_NAMES = {"locals", "vars", "eval", "exec"}
 def uncalled(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`return x` -> `return self.head(x)`: a layer that the class makes and never reads, called on a value."""
     if spot.role in ("built", "given"):
+        yield from _in_chain(spot)
         return
     layers = _uncalled(spot)
     for node in expressions(spot) if layers else ():
@@ -34,6 +35,17 @@ def uncalled(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("uncalled", spot, node, f"{layer}({text(spot, node)})", "unread", _weight(spot, node))
 
 
+def _in_chain(spot: Spot) -> Iterator[Offer]:
+    """`nn.Sequential(head)` -> `nn.Sequential(backbone, head)`: a layer that is read nowhere, in a chain of others."""
+    for node in calls(spot):
+        if called(node) != "Sequential" or not node.args or any(isinstance(one, ast.Starred) for one in node.args):
+            continue
+        for layer in _uncalled(spot):
+            first, last = (text(spot, node.args[at]) for at in (0, -1))
+            yield Offer("uncalled", spot, node.args[0], f"{layer}, {first}", "unread")
+            yield Offer("uncalled", spot, node.args[-1], f"{last}, {layer}", "unread", 0.2)
+
+
 def _weight(spot: Spot, node: ast.expr) -> float:
     """What is returned or bound as a whole is likelier to lack the layer than a part of a sum."""
     parent = spot.place.source.parent_of(node)
@@ -41,17 +53,18 @@ def _weight(spot: Spot, node: ast.expr) -> float:
 
 
 def _uncalled(spot: Spot) -> list[str]:
-    """The layers that a place's class, or else its file, makes by a call and that are read nowhere in the file."""
-    source = spot.place.source
-    owner = source.class_at(spot.place.span.line)
-    return list(_unread_layers(source, owner) if owner is not None else _unread_models(source))[:3]
+    """The layers that a place's class, its function or else its file makes by a call and that are read nowhere."""
+    source, line = spot.place.source, spot.place.span.line
+    owner, function = source.class_at(line), source.function_at(line)
+    own = list(_unread_models(function)) if function is not None else []
+    return [*own, *(_unread_layers(source, owner) if owner is not None else _unread_models(source.tree))][:3]
 
 
 def leaves_layers(source: Source) -> bool:
     """Whether a file makes a layer, beside others that a method calls, or a model, and reads it nowhere."""
     owners = [one for one in source.nodes() if isinstance(one, ast.ClassDef)]
     forward = [one for one in owners if any(getattr(part, "name", "") == "forward" for part in one.body)]
-    return any(True for _ in _unread_models(source)) or any(any(_unread_layers(source, one)) for one in forward)
+    return any(True for _ in _unread_models(source.tree)) or any(any(_unread_layers(source, one)) for one in forward)
 
 
 def _unread_layers(source: Source, owner: ast.ClassDef) -> Iterator[str]:
@@ -66,13 +79,13 @@ def _unread_layers(source: Source, owner: ast.ClassDef) -> Iterator[str]:
     yield from (f"self.{name}" for name in dict.fromkeys(made) if name not in read)
 
 
-def _unread_models(source: Source) -> Iterator[str]:
-    """The names that a file's top level gives layers of torch's, and reads nowhere."""
-    for one in source.tree.body if source.tree is not None else ():
+def _unread_models(scope: Function | ast.Module | None) -> Iterator[str]:
+    """The names that a function, or a file's top level, gives layers of torch's, and reads nowhere."""
+    for one in scope.body if scope is not None else ():
         call = one.value if isinstance(one, ast.Assign) else None
         if isinstance(call, ast.Call) and ast.unparse(call.func).startswith(_OF_TORCH) and _makes_layer(call):
-            names = [target.id for target in one.targets if isinstance(target, ast.Name)]  # type: ignore[attr-defined]
-            yield from (name for name in names if name not in loaded(source.tree))  # type: ignore[arg-type]
+            names = [target.id for target in one.targets if isinstance(target, ast.Name)]  # type: ignore[attr-defined,union-attr]
+            yield from (name for name in names if name not in loaded(scope))  # type: ignore[arg-type]
 
 
 def _makes_layer(call: ast.Call) -> bool:

@@ -1,0 +1,59 @@
+"""What sets the sizes that windows leave: a stride, a kernel, a padding, wherever the number of it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from explainer.edits.evidence import Evidence
+from explainer.repair.atoms.common import expressions, number
+from explainer.repair.offer import Offer
+from explainer.repair.spots import Spot
+from explainer.repair.uses import parameter_of, uses
+
+#: Dimensions in front of those that windows go along: samples and channels.
+_FRONT = 2
+#: Where the numbers of layers are written.
+_ROLES = ("built", "given", "setting", "number", "bound")
+_Pairs = Sequence[tuple[int, int]]
+
+
+def window(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`def block(a, b, stride=2)` -> `stride=1`: what may bring together two sizes that meet, such as 4 and 8."""
+    pairs = _apart(evidence) if spot.role in _ROLES else []
+    for node in expressions(spot) if pairs else ():
+        value = number(node)
+        name = parameter_of(spot.place.source, node, evidence) if value is not None else ""
+        kinds = {name} | uses(evidence).get(name, frozenset()) if name else frozenset()
+        for kind, others in _OTHERS.items():
+            if kind in kinds and value is not None:
+                yield from (Offer("window", spot, node, str(new), kind) for new in others(value, pairs))
+
+
+def _apart(evidence: Evidence) -> _Pairs:
+    """The sizes behind the channels in which tensors of one rank that meet at the failing call differ."""
+    shapes = [shape for shape, _ in evidence.crash.before] if evidence.crash is not None else []
+    pairs = [(one[at], other[at]) for one in shapes for other in shapes if len(one) == len(other)
+             for at in range(_FRONT, len(one)) if one[at] > other[at] > 1]  # fmt: skip
+    return list(dict.fromkeys(pairs))
+
+
+def _strides(value: int, pairs: _Pairs) -> list[int]:
+    """A stride times, or through, what one size is of the other, rounding aside."""
+    ratios = {round(one / other) for one, other in pairs} - {1}
+    found = [value * ratio for ratio in ratios] + [value // ratio for ratio in ratios if value % ratio == 0]
+    return [one for one in dict.fromkeys(found) if one != value]
+
+
+def _kernels(value: int, pairs: _Pairs) -> list[int]:
+    """A kernel that takes away more, or less, by as much as the sizes differ."""
+    found = [value + step for one, other in pairs for step in (other - one, one - other)] + [value + 1, value - 1]
+    return [one for one in dict.fromkeys(found) if 0 < one <= 4 * value]
+
+
+def _paddings(value: int, pairs: _Pairs) -> list[int]:
+    """A padding that adds more, or less, on both sides by as much as the sizes differ."""
+    found = [value + step * ((one - other + 1) // 2) for one, other in pairs for step in (1, -1)]
+    return [one for one in dict.fromkeys([*found, value + 1, value - 1]) if one >= 0]
+
+
+_OTHERS = {"stride": _strides, "kernel_size": _kernels, "padding": _paddings}
