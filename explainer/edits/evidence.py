@@ -157,8 +157,8 @@ class Evidence:
 
     @property
     def said(self) -> list[int]:
-        """The whole numbers that the message names, each once."""
-        return list(dict.fromkeys(int(number) for number in re.findall(r"\d+", self.message)))
+        """The whole numbers that the message names, each once, but those that are a part of a name: `mat1`, `float32`."""
+        return list(dict.fromkeys(map(int, re.findall(r"(?<![A-Za-z_])\d+|(?<=\dx)\d+", self.message))))
 
     def frame_of(self, place: Place) -> Call | None:
         """The innermost failing frame of the function in which a place stands, or of the top of its file."""
