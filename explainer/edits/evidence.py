@@ -157,7 +157,7 @@ class Evidence:
 
     @property
     def said(self) -> list[int]:
-        """The whole numbers that the message names, each once, but those that are a part of a name: `mat1`, `float32`."""
+        """The whole numbers that the message names, each once, but those that are a part of a name: `mat1`."""
         return list(dict.fromkeys(map(int, re.findall(r"(?<![A-Za-z_])\d+|(?<=\dx)\d+", self.message))))
 
     def frame_of(self, place: Place) -> Call | None:

@@ -15,29 +15,38 @@ from explainer.source import Function, Source, called, holds, stored
 
 _PUT = ("append", "appendleft", "add", "push", "insert", "setdefault")
 _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp)
+#: How the functions of torch begin that make tensors of nothing, or of a shape.
+_MAKERS = ("zeros", "ones", "empty", "full", "rand", "tensor")
 _MEMO = ("cache", "lru_cache", "cached_property")
 
 
 @probe
-def stored_value(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
+def stored_value(scene: Scene, of: CarriedFact | None = None, resettable: bool = False) -> SpanFact | None:
     """The one value put into the list, dict or buffer which carries graphs over: `z` of `self.items.append(z)`.
 
     A buffer is what a module keeps beside the graph, and so is what a method sets that returns nothing; where its owner
-    knows how to reset it, it is a state instead.
+    knows how to reset it, it is a state instead, which is asked for with `resettable`.
     """
     if of is None or not of.name:
         return None
     half = [(source, value) for source, scope in _scopes(scene, of) for value in _left_attached(source, scope, of.name)]
     if len(half) == 1:
         return span_fact(*half[0])
-    if not (of.container or (of.owner and not of.reset)):
+    if not (of.container or (of.owner and (resettable or not of.reset))):
         return None
     ways = (_puts, _listed) if of.container else (_kept_in_buffer, _set_alone)
     scopes = list(_scopes(scene, of))
     rows = ([(source, value) for source, scope in scopes for value in put(source, scope, of.name)] for put in ways)
-    found = next(filter(None, rows), [])
+    found = next(filter(None, ([one for one in row if not _is_fresh(one[1])] for row in rows)), [])
     plain = [one for one in found if isinstance(one[1], _PLAIN)]
     return span_fact(*found[0]) if len(found) == len(plain) == 1 else None
+
+
+def _is_fresh(value: ast.expr) -> bool:
+    """Whether a state is set to what has no history: nothing, or a tensor that a function of torch's makes."""
+    maker = value.func if isinstance(value, ast.Call) else None
+    of_torch = isinstance(maker, ast.Attribute) and isinstance(maker.value, ast.Name) and maker.value.id == "torch"
+    return isinstance(value, ast.Constant) or (of_torch and called(value).startswith(_MAKERS))
 
 
 def _left_attached(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:
