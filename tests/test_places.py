@@ -11,7 +11,7 @@ from commands import ROOT
 PAGE = (ROOT / "docs" / "places.md").read_text("utf-8")
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| ")][1:]
 #: A test as a row names it, and whether the page says that CI runs it in a job of its own.
-NAMED = re.compile(r"`(test_\w+\.py)(?:::(test_\w+)(?:\[([\w-]+)\])?)?`( †)?")
+NAMED = re.compile(r"`((?:\w+/)?test_\w+\.py)(?:::(test_\w+)(?:\[([\w-]+)\])?)?`( †)?")
 
 
 def named_in(row):
