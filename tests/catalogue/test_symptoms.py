@@ -54,7 +54,7 @@ def test_a_pasted_message_of_any_symptom_is_explained_without_torch():
 #: Errors of numpy, pandas, TensorFlow, JAX, plain Python and launchers, a line each.
 ELSEWHERE = [
     line
-    for line in (Path(__file__).parents[1] / "fixtures" / "elsewhere.txt").read_text(encoding="utf-8").splitlines()
+    for line in (Path(__file__).parents[2] / "fixtures" / "elsewhere.txt").read_text(encoding="utf-8").splitlines()
     if line and not line.startswith("#")
 ]
 

@@ -52,7 +52,7 @@ def test_the_builtin_catalogue_has_no_broken_file():
 
 
 def test_a_checkout_reads_its_own_rules_not_a_copy_in_the_package():
-    assert sources.builtin() == Path(__file__).parents[1] / "rules"
+    assert sources.builtin() == Path(__file__).parents[2] / "rules"
 
 
 # -- files that are wrong -------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from commands import ROOT
 PAGE = (ROOT / "docs" / "places.md").read_text("utf-8")
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| ")][1:]
 #: A test as a row names it, and whether the page says that CI runs it in a job of its own.
-NAMED = re.compile(r"`(test_\w+\.py)(?:::(test_\w+)(?:\[([\w-]+)\])?)?`( †)?")
+NAMED = re.compile(r"`((?:\w+/)?test_\w+\.py)(?:::(test_\w+)(?:\[([\w-]+)\])?)?`( †)?")
 
 
 def named_in(row):
@@ -38,7 +38,7 @@ def test_what_ci_s_usual_machines_lack_is_marked_and_has_a_job():
     always = (ROOT / "pyproject.toml").read_text().partition("\nserve = ")[0]
     for file, test, parameter, marked in [one for row in ROWS for one in named_in(row)]:
         assert not marked or f"tests/{file}" in said, f"{file}::{test} runs in no job"
-        if file == "test_frameworks.py" and parameter:
+        if file == "hooks/test_frameworks.py" and parameter:
             assert bool(marked) == (parameter not in always), parameter
             installed = {"absl": "absl-py", "hydra": "hydra-core"}.get(parameter, parameter.replace("_", "-"))
             assert not marked or f" {installed} " in f"{said} ", parameter

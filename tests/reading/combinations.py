@@ -1,6 +1,6 @@
 """Several dressings at once on recorded tracebacks: whatever was put on is taken off again; run as a script for many.
 
-    python tests/combinations.py [--count 100000] [--seed 1] [--processes 2] [--show 10]
+    python tests/reading/combinations.py [--count 100000] [--seed 1] [--processes 2] [--show 10]
 
 Exit status 1 where reading the dressed text gives another error than the plain one; counts by pair of dressings.
 """
@@ -20,13 +20,13 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 from dressings import DRESSINGS, around, coloured, cut, each, fixed, padded, with_bars  # noqa: E402
 
 from explainer.crash import crash_of  # noqa: E402
 from explainer.reading import read_text  # noqa: E402
 
-SAMPLES = Path(__file__).parent.parent / "fixtures" / "tracebacks" / "samples"
+SAMPLES = Path(__file__).parents[2] / "fixtures" / "tracebacks" / "samples"
 Dressing = Callable[[str], str]
 
 

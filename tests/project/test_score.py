@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 pytest.importorskip("torch")
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
 from scoring import table
 from scoring.case import Case, cases, edited

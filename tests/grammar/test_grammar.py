@@ -224,7 +224,7 @@ def test_a_symptom_of_many_messages_says_what_this_one_asks():
 
 def test_words_are_weighed_from_what_sources_raise():
     """Protects the script that makes the weights: what it takes for a message, and that words of each side tell."""
-    spec = importlib.util.spec_from_file_location("ownership", Path(__file__).parents[1] / "scripts" / "ownership.py")
+    spec = importlib.util.spec_from_file_location("ownership", Path(__file__).parents[2] / "scripts" / "ownership.py")
     ownership = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(ownership)
     python = 'if x:\n    raise frob.Error(f"{x} must be " + "2-D")\nraise Frob("no %s" % x)\nraise'

@@ -9,7 +9,7 @@ import pytest
 from explainer import explain
 from explainer.diagnosis import Diagnosis
 
-TEXTS = Path(__file__).parent.parent / "fixtures" / "tracebacks" / "cuda"
+TEXTS = Path(__file__).parents[2] / "fixtures" / "tracebacks" / "cuda"
 #: The symptom of each text.
 SYMPTOMS = {
     "argument-on-wrong-device": "device-index device-lengths",

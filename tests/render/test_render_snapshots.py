@@ -1,4 +1,4 @@
-"""Every renderer against its snapshot: `UPDATE_SNAPSHOTS=1 pytest tests/test_render_snapshots.py` writes them anew."""
+"""Each renderer against its snapshot; `UPDATE_SNAPSHOTS=1 pytest tests/render/test_render_snapshots.py` writes them."""
 
 import os
 from pathlib import Path

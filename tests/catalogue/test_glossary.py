@@ -10,7 +10,7 @@ import pytest
 from explainer.authoring.guides import FOLDER
 from explainer.catalogue import sources
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
 pytestmark = pytest.mark.skipif(sources.builtin() != ROOT / "rules", reason="only a checkout has docs")
 

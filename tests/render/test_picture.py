@@ -6,7 +6,7 @@ from pathlib import Path
 
 from render_samples import shape
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 
 
 def test_the_picture_says_what_the_terminal_says_and_fetches_nothing():

@@ -1,6 +1,6 @@
 """Feeds the reader texts that were cut, mixed and broken from the recorded tracebacks; run as a script for many.
 
-    python tests/fuzz_reading.py [--inputs 100000] [--seed 1] [--processes 2]
+    python tests/reading/fuzz_reading.py [--inputs 100000] [--seed 1] [--processes 2]
 
 Exit status 1 where an input made the reader raise, or took it more than two seconds; the input is printed.
 """
@@ -16,12 +16,12 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 from dressings import DRESSINGS  # noqa: E402
 
 from explainer.reading import read_bytes  # noqa: E402
 
-SAMPLES = Path(__file__).parent.parent / "fixtures" / "tracebacks" / "samples"
+SAMPLES = Path(__file__).parents[2] / "fixtures" / "tracebacks" / "samples"
 LIMIT = 2.0
 _ODD = (
     "\0",

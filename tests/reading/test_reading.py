@@ -15,7 +15,7 @@ import explainer
 from explainer.crash import Crash, crash_of
 from explainer.reading import read_bytes, read_text
 
-HERE = Path(__file__).parent.parent / "fixtures" / "tracebacks"
+HERE = Path(__file__).parents[2] / "fixtures" / "tracebacks"
 TRUTHS = [json.loads(line) for line in (HERE / "truth.jsonl").read_text().splitlines()]
 #: One recording of each shape that the dressings are tried on.
 DRESSED = (

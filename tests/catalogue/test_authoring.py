@@ -18,7 +18,7 @@ from explainer.authoring.variants import variants
 from explainer.catalogue import load, sources
 from explainer.cli import main
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 CATALOGUE = load()
 
 
