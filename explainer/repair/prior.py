@@ -51,6 +51,7 @@ ATOM: Mapping[str, float] = {
     "unreturned": 0.2,
     "likewise": 0.2,
     "rebound": 0.3,
+    "branched": 0.2,
     "order": 1.2,
     "adjusted": 0.2,
     "detach": 0.4,
@@ -98,15 +99,15 @@ ROLE: Mapping[str, float] = {
 }
 #: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "sibling",
-          "derived", "uncalled", "severed", "likewise", "rebound", "parameter", "adjusted", "unreturned", "copied",
-          "dropped")  # fmt: skip
+          "derived", "uncalled", "severed", "likewise", "rebound", "branched", "parameter", "adjusted", "unreturned",
+          "copied", "dropped")  # fmt: skip
 DTYPES = ("value", "keyword", "swap", "unwrap", "drop", "key", "name", "call", "index", "element", "statement", "order",
           "sibling", "derived", "uncalled", "copied", "operator", "parameter", "adjusted", "likewise", "rebound",
-          "unreturned", "prepared", "dropped")  # fmt: skip
+          "branched", "unreturned", "prepared", "dropped")  # fmt: skip
 #: What can keep values finite; sizes and layouts have no part in that.
 VALUES = ("operator", "call", "keyword", "value", "literal", "dimension", "unwrap", "drop", "order", "derived", "name",
-          "statement", "bound", "sibling", "measure", "paired", "dropped", "likewise", "rebound", "adjusted",
-          "parameter", "prepared", "uncalled", "swap", "key", "index", "level", "condition")  # fmt: skip
+          "statement", "bound", "sibling", "measure", "paired", "dropped", "likewise", "rebound", "branched",
+          "adjusted", "parameter", "prepared", "uncalled", "swap", "key", "index", "level", "condition")  # fmt: skip
 #: What can build the model that was saved, or load what was meant; what is computed has no part in that.
 LOADING = ("key", "order", "keyword", "sibling", "derived", "parameter", "size", "literal", "uncalled", "filtered",
            "adjusted", "likewise", "rebound", "swap", "name", "call", "statement", "value", "copied",
@@ -126,10 +127,11 @@ SAMPLES = (
     "order",
     "sibling",
     "uncalled",
+    "branched",
 )
 #: What can mend a size that is absurd: any smaller one would run, so only what the program has made ready and left out.
 SIZED = ("prepared", "parameter")
-_OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": DTYPES, "unsupported": DTYPES,
+_OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": (*DTYPES, "level"), "unsupported": DTYPES,
               "checkpoint": LOADING, "dataloader": SAMPLES, "oom": SIZED, "nan": VALUES}  # fmt: skip
 #: What mends graphs alone; what mends only where tensors lie, or an index too large: elsewhere data would be lost.
 _ALONE = ("detach", "clone", "severed")

@@ -42,11 +42,12 @@ def stored_value(scene: Scene, of: CarriedFact | None = None, resettable: bool =
     return span_fact(*found[0]) if len(found) == len(plain) == 1 else None
 
 
-def _is_fresh(value: ast.expr) -> bool:
+def _is_fresh(value: ast.AST) -> bool:
     """Whether a state is set to what has no history: nothing, or a tensor that a function of torch's makes."""
-    maker = value.func if isinstance(value, ast.Call) else None
-    of_torch = isinstance(maker, ast.Attribute) and isinstance(maker.value, ast.Name) and maker.value.id == "torch"
-    return isinstance(value, ast.Constant) or (of_torch and called(value).startswith(_MAKERS))
+    if not isinstance(value, ast.Call):
+        return isinstance(value, ast.Constant)
+    owner = value.func.value if isinstance(value.func, ast.Attribute) else None
+    return isinstance(owner, ast.Name) and owner.id == "torch" and called(value).startswith(_MAKERS)
 
 
 def _left_attached(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:

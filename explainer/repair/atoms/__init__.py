@@ -5,6 +5,7 @@ from __future__ import annotations
 from explainer.repair.atoms import (
     arguments,
     bounds,
+    branches,
     broadcast,
     calls,
     conditions,
@@ -77,6 +78,7 @@ ATOMS: dict[str, Atom] = {
     "unreturned": statements.unreturned,
     "likewise": likewise.likewise,
     "rebound": likewise.rebound,
+    "branched": branches.branched,
     "order": statements.order,
     "adjusted": statements.adjusted,
     "detach": graphs.detach,

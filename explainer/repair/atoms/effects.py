@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
 from explainer.frozen import replace
-from explainer.repair.atoms.common import row_of, text
+from explainer.repair.atoms.common import row_of, statement_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import Source, called
@@ -23,6 +23,8 @@ _OF_BOTH = ("to", "cpu", "cuda", "float", "half", "double", "bfloat16")
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 _LOOPS = (ast.For, ast.While)
 _PLAIN = (ast.Expr, ast.Assign, ast.AugAssign, ast.Return)
+#: How far below what fails a condition may stand that it belongs under.
+_BETWEEN = 6
 #: What is done once for each batch, or would train less.
 _TRAINING = {"backward", "step", "zero_grad"}
 
@@ -75,7 +77,11 @@ def _taken(spot: Spot, node: ast.Expr, owner: ast.expr) -> Iterator[Offer]:
 
 
 def level(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """The last statement of a loop behind it, or the one behind a loop into it: it stands at the wrong level."""
+    """The last statement of a loop behind it, or the one behind a loop into it: it stands at the wrong level.
+
+    And what fails, with all up to the condition below it, under that condition.
+    """
+    yield from _under_condition(spot)
     source = spot.place.source
     scope = source.scope_at(spot.place.span.line) if spot.role in ("crash", "caller", "returned") else None
     for loop in ast.walk(scope) if scope is not None else ():
@@ -89,6 +95,24 @@ def level(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             inner = " " * (loop.body[0].col_offset) + source.text(behind)
             whole = f"{source.text(loop)}\n{inner}"
             yield Offer("level", spot, row_of([loop, behind]), whole, "in", 0.4, behind)
+
+
+def _under_condition(spot: Spot) -> Iterator[Offer]:
+    """`unscale(); clip()` above `if step % 4 == 0: update()` -> both in the `if`: they are meant for each update."""
+    source, own = spot.place.source, statement_of(spot, spot.place.node)
+    if spot.role != "crash" or not isinstance(own, (ast.Expr, ast.Assign)):
+        return
+    block = source.block_of(own)
+    behind = block[block.index(own) :]
+    at = next((at for at, one in enumerate(behind[:_BETWEEN]) if isinstance(one, ast.If) and not one.orelse), 0)
+    condition = behind[at]
+    if at and isinstance(condition, ast.If):
+        lines = source.lines[own.lineno - 1 : condition.lineno - 1]
+        head = source.lines[condition.lineno - 1 : condition.body[0].lineno - 1]
+        rest = source.lines[condition.body[0].lineno - 1 : condition.end_lineno]
+        inner = textwrap.indent("\n".join(lines), " " * (condition.body[0].col_offset - own.col_offset))
+        whole = "\n".join([*head, inner.rstrip(), *rest])[own.col_offset :]
+        yield Offer("level", spot, row_of(behind[: at + 1]), whole, "under", 0.2, own)
 
 
 def _trains(statement: ast.stmt) -> bool:
