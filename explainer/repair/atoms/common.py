@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +31,8 @@ _ALL = ("permute",)
 _ASKED = re.compile(r"shape '\[([^\]]*)\]' is invalid")
 _JOINING = ("cat", "stack", "concat")
 _ROOT = re.compile(r"[.\[]")
+#: How many of the numbers that a message names are taken for sizes.
+_SAID = 4
 MODULES = ("torch", "F", "nn", "np", "functional", "einops")
 
 
@@ -258,3 +261,9 @@ def wanted(evidence: Evidence) -> set[int]:
     entries = math.prod(crash.before[0][0]) if asked and crash is not None and crash.before else 0
     fits = {entries * one // rest for one in given if rest and entries * one % rest == 0}
     return sizes | set(evidence.said) | fits | ({rest} if rest > 1 else set())
+
+
+def proportional(value: int, evidence: Evidence) -> list[int]:
+    """What a number would be for one of two sizes that the message names to become the other."""
+    pairs = itertools.permutations(evidence.said[:_SAID], 2)
+    return sorted({value * b // a for a, b in pairs if a > 1 and b > 1 and value * b % a == 0} - {value, 0, 1})

@@ -9,7 +9,7 @@ from typing import Any
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
-from explainer.repair.atoms.common import expressions, integer, integers, is_dimension, number, wanted
+from explainer.repair.atoms.common import expressions, integer, integers, is_dimension, number, proportional, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.replay.recorders.taint import literals, value_of
@@ -82,6 +82,8 @@ def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             if known not in sizes and known != value:
                 yield Offer("literal", spot, node, name, "name", 1.4)
         yield from (Offer("literal", spot, node, str(new), "shifted", 0.5) for new in _shifted(value, evidence))
+        exact = proportional(value, evidence)
+        yield from (Offer("literal", spot, node, str(new), "proportional", 0.5) for new in exact)
         near = [one for one in (value * 2, value // 2, value + 1, value - 1, value * 3) if one > 0 or value == 1 + one]
         for new in [*dict.fromkeys(near), *sorted(sizes - {value, *near})][:_MOST]:
             beside = abs(new - value) == 1 and value <= _FEW  # how many of its dimensions, layers, entries

@@ -19,6 +19,7 @@ from explainer.repair.atoms.common import (
     lengths,
     measured,
     number,
+    proportional,
     shape_of,
     tensors,
     wanted,
@@ -28,8 +29,8 @@ from explainer.repair.spots import Spot
 from explainer.source import called, loaded, of_self, stored
 
 _MOST, _DERIVED = 8, 4
-#: How many of the numbers that a message names are taken for sizes, and how many expressions there are for one.
-_SAID, _PROPORTIONAL = 4, 5
+#: How many expressions there are for a number that another is to become.
+_PROPORTIONAL = 5
 _OF_SIZES = (ast.Mult, ast.Add, ast.Sub, ast.FloorDiv)
 
 
@@ -130,7 +131,7 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         value = integer(spot, node)
         if value is None or number(node) is not None or _inside(spot, node) or _decides(spot, node):
             continue
-        exact = _proportional(value, evidence) if isinstance(node, (ast.Name, ast.Attribute)) else []
+        exact = proportional(value, evidence) if isinstance(node, (ast.Name, ast.Attribute)) else []
         meant = sizes.union(exact)
         plain = [text for text, other in known.items() if other != value and text != spot.place.source.text(node)]
         plain.sort(key=lambda text: (known[text] not in meant, _apart(text, node)))
@@ -162,12 +163,6 @@ def _strange(text: str, node: ast.AST, known: Mapping[str, int], evidence: Evide
     """
     names = [one for one in re.findall(r"[a-zA-Z_][\w.]*", text) if one != ast.unparse(node)]
     return sum(_apart(one, node) + (known.get(one) not in evidence.said) for one in names)
-
-
-def _proportional(value: int, evidence: Evidence) -> list[int]:
-    """What a number would be for one of two sizes that the message names to become the other."""
-    pairs = itertools.permutations(evidence.said[:_SAID], 2)
-    return sorted({value * b // a for a, b in pairs if a > 1 and b > 1 and value * b % a == 0} - {value, 0, 1})
 
 
 def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
