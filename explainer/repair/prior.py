@@ -52,6 +52,7 @@ ATOM: Mapping[str, float] = {
     "likewise": 0.2,
     "rebound": 0.3,
     "branched": 0.2,
+    "mapped": 0.1,
     "order": 1.2,
     "adjusted": 0.2,
     "detach": 0.4,
@@ -149,8 +150,8 @@ _USUAL, _UNFITTED = 0.6, 2.0
 #: Then a value that is named as its parameter, which another one takes the place of.
 #: Then a number that the program uses for something else; a length that had depended on which classes were met.
 _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "named-so": 5.0, "misplaced": 7.0, "counts-all": -3.0}
-_SIGNED = ("usual", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded", "dropped",
-           "indexed", "sides", "nonempty", "relabelled", "uncalled")  # fmt: skip
+_SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
+           "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:
