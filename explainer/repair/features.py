@@ -33,6 +33,8 @@ _TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|\S")
 #: From how many parameters of other shapes on a model is another one; those of one layer, and of two that meet.
 _LAYER, _MEETING = 2, 4
 _FAR = 8
+#: Atoms after which all data are read in another way, those with which the call went well too.
+_TURNING = ("dimension", "layout", "swap", "pattern")
 
 
 @frozen
@@ -119,7 +121,13 @@ def _of_place(candidate: Candidate, evidence: Evidence, where: Roles) -> dict[st
         "smaller": float(depth == 0 and "out of" in evidence.message),
         "on-stack": float(depth is not None and depth > 0),
         "went-well": float(evidence.passed and depth is not None),
+        "reads-otherwise": float(evidence.passed and not evidence.square and _turns(candidate)),
     }
+
+
+def _turns(candidate: Candidate) -> bool:
+    """Whether an edit reads tensors along other dimensions, or in another order."""
+    return candidate.source is not None and candidate.source.name in _TURNING
 
 
 def _of_calls(candidate: Candidate, evidence: Evidence) -> dict[str, float]:

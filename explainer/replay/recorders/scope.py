@@ -30,12 +30,20 @@ def _told(name: str, value: Any) -> dict[str, Any]:
         found = _named(name, value)
         for key, inner in _fields(name, value):
             found.update(_named(key, inner))
-            if type(value) is dict and not is_tensor(inner):  # what a loaded file keeps: `state["config"]["width"]`
+            loaded = type(value) is dict and not is_tensor(inner)  # what a file keeps: `state["config"]["width"]`
+            if loaded or _are_settings(inner):  # `self.cfg.width`
                 kept = ((deep, one) for deep, one in _fields(key, inner) if is_number(one) or type(one) is str)
                 found.update(row for deep, one in kept for row in _named(deep, one).items())
     except Exception:
         return {}
     return found
+
+
+def _are_settings(value: Any) -> bool:
+    """Whether an object holds numbers and texts, as configurations do, and no tensors or layers."""
+    held = _own_fields(value).values()
+    plain = sum(is_number(one) or isinstance(one, (str, float, bool)) for one in held)
+    return plain > 1 and 2 * plain >= len(held)
 
 
 def _named(name: str, value: Any) -> dict[str, Any]:
