@@ -237,7 +237,7 @@ def _drops(scene: Scene) -> bool:
 
 def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) -> bool:
     """Search ever wider as long as nothing that passed is likely enough; whether all that atoms offer was weighed."""
-    from explainer.repair.blame import LIKELY, UNSURE
+    from explainer.repair.blame import LIKELY, UNLIKELY
     from explainer.repair.wide import generated, pairs, surely, widely
 
     made, progress = _checker(scene), scene.options.progress or silent
@@ -253,7 +253,7 @@ def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) ->
             made.extend()
             widely(made, evidence, progress, family, offered)
             wide = True
-    if not own and blame().share < UNSURE:
+    if not own and blame().share < UNLIKELY:
         made.extend(PAIRS)
         pairs(made, progress, family)
     return wide

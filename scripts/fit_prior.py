@@ -6,9 +6,9 @@
 `survey` runs every edit that any rule, generator or atom offers for the programs below the folders (as `score.py` has
 them), and notes which survive and which of these are right: at a line to blame, and the program reaches its goal.
 A second survey goes on where the first ended. `fit` finds the weights under which the right ones come first (a softmax
-over the survivors of each program and "none of them", with a penalty on large weights), prints them, and in how many
-programs the first is right: for the programs fitted, with each group of them left out in turn, and for --held. Never
-fit what you judge by.
+over the survivors of each program and "none of them", with a penalty on large weights; those that `prior` gives by hand
+stay), prints them, and in how many programs the first is right: for the programs fitted, with each group of them left
+out in turn, and for --held. Never fit what you judge by.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from scoring.case import SCRIPT, Case, cases
 from scoring.judge import TRIED, repaired
 
 from explainer.authoring.examples import Runner
+from explainer.repair.prior import by_hand, unfitted
 
 Row = dict[str, Any]
 Judged = tuple[bool, bool, bool, float]
 #: The penalty on the square of each weight; how many steps the fit takes.
-PENALTY, STEPS = 0.1, 400
+PENALTY, STEPS = 3.0, 400
 WEIGHTS = Path(__file__).parent.parent / "explainer" / "repair" / "weights.py"
 
 
@@ -107,24 +108,26 @@ def _fitted(rows: Sequence[Row]) -> dict[str, float]:
         for one in row["survivors"]:
             for name in one["features"]:
                 counts[name] += 1
-    names = sorted(name for name, count in counts.items() if count >= 5)
+    names = sorted(name for name, count in counts.items() if count >= 5 and not by_hand(name))
     index = {name: at for at, name in enumerate(names)}
     weight = torch.zeros(len(names), requires_grad=True)
     most = max(len(row["survivors"]) for row in usable)
     table = torch.zeros(len(usable), most + 1, len(names))  # the last of each: none of them is right
     there, good = torch.zeros(2, len(usable), most + 1, dtype=torch.bool)
+    given = torch.zeros(len(usable), most + 1)  # what is known by hand
     for at, row in enumerate(usable):
         for number, one in enumerate(row["survivors"]):
             there[at, number], good[at, number] = True, right(one)
             for name, value in one["features"].items():
                 if name in index:
                     table[at, number, index[name]] = value
+            given[at, number] = sum(value * unfitted(name) for name, value in one["features"].items() if by_hand(name))
     good[:, most] = ~good.any(1)
     there[:, most] = True
     optimizer = torch.optim.Adam([weight], lr=0.05)
     for _ in range(STEPS):
         optimizer.zero_grad()
-        score = -(table @ weight)
+        score = -(table @ weight) - given
         every, those = (torch.logsumexp(score.masked_fill(~one, -math.inf), 1) for one in (there, good))
         loss = PENALTY * (weight**2).sum() + (every - those).sum()
         loss.backward()
@@ -139,7 +142,7 @@ def right(one: Mapping[str, Any]) -> bool:
 
 def cost(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """What speaks against a survivor."""
-    return sum(value * weights.get(name, 0.0) for name, value in features.items())
+    return sum(value * weights.get(name, unfitted(name)) for name, value in features.items())
 
 
 def _judged(rows: Sequence[Row], weights: Mapping[str, float]) -> list[Judged]:

@@ -23,10 +23,11 @@ AVOIDS = {"unreached", "fewer"}
 #: By how much (in its logarithm) an edit of another line must be likelier than what a rule or generator puts first.
 BETTER = 3.0
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
-#: a rule or generator has of it; is proved by what the atoms offer. Below the last, two edits together are tried.
-LIKELY, KEPT, SURE, UNSURE = 0.8, 0.8, 0.95, 0.5
-#: Below which share no line is named: of such lines one in four was right, of those up to `UNSURE` every other one.
-UNLIKELY = 0.35
+#: a rule or generator has of it; is proved by what the atoms offer.
+LIKELY, KEPT, SURE = 0.8, 0.8, 0.9
+#: Below which share a line is one of several that are possible; below which none is named, and two edits together are
+#: tried: of such lines a half was right, in programs that nobody had looked at before.
+UNSURE, UNLIKELY = 0.7, 0.6
 
 
 @frozen

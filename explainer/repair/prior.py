@@ -170,10 +170,15 @@ def cost(offer: Offer) -> float:
 
 def score(features: Mapping[str, float]) -> float:
     """The logarithm of how likely a survivor is, beside 0 for no right edit among all survivors."""
-    return -sum(value * WEIGHTS.get(name, _unfitted(name)) for name, value in features.items())
+    return -sum(value * WEIGHTS.get(name, unfitted(name)) for name, value in features.items())
 
 
-def _unfitted(name: str) -> float:
+def by_hand(name: str) -> bool:
+    """Whether a feature's weight is not fitted: too few programs have what it tells, and much depends on it."""
+    return name in _BY_HAND or name.startswith("doubt=") or name.removeprefix("atom=") in _SIGNED
+
+
+def unfitted(name: str) -> float:
     """What a feature costs that no program had which weights were fitted on: a doubt something, else nothing.
 
     What is offered only where it has a sign of its own is worth as much as what is known best; another kind of edit
