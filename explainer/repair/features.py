@@ -102,11 +102,12 @@ def lost_parameters(run: Run, control: Run) -> int:
 def _of_origin(candidate: Candidate) -> dict[str, float]:
     source = candidate.source
     kind = source.kind if source is not None else "generator"
+    if candidate.tier == PAIRED:
+        return {"known=two": 1.0}
     if kind == "atom" and source is not None:
         return {f"atom={source.name}": 1.0, "kind": ATOM.get(source.name, 0.0)}
     if kind == "generator" or kind == "idiom":
-        tier = "two" if candidate.tier == PAIRED else str(max(candidate.tier, -1))
-        return {f"known={tier}": 1.0}
+        return {f"known={max(candidate.tier, -1)}": 1.0}
     return {"known=rule": 1.0}
 
 
@@ -131,12 +132,12 @@ def _turns(candidate: Candidate) -> bool:
 
 
 def _of_calls(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
-    """What the arguments of calls are for, and are called, before and after."""
+    """What the arguments of calls are for, and are called, before and after; the surest generators know it better."""
     trees = [whole(edit, evidence) for edit in candidate.edits]
     named_so = any(_misnames(edit.before or "", edit.after or "") for edit in candidate.edits)
     return {
         "misplaced": float(any(misplaced(evidence, *pair) for pair in trees)),
-        "named-so": float(named_so or any(misnamed(evidence, *pair) for pair in trees)),
+        "named-so": float(candidate.tier >= 0 and (named_so or any(misnamed(evidence, *pair) for pair in trees))),
     }
 
 
