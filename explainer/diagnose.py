@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from typing import Any, TypeVar
@@ -12,7 +13,7 @@ from explainer.catalogue.bounds import WordsError, for_crash, of_file
 from explainer.catalogue.rule import UNLISTED
 from explainer.catalogue.words import in_language, words
 from explainer.crash import Crash, Known
-from explainer.diagnosis import Certainty, Diagnosis, Fix, FixSource, Label, Report, Span
+from explainer.diagnosis import Certainty, Diagnosis, Edit, Fix, FixSource, Label, Report, Span
 from explainer.facts import span_of
 from explainer.frozen import mutable, replace
 from explainer.grammar.told import Told
@@ -215,9 +216,17 @@ def _with_odd(diagnosis: Diagnosis, scene: Scene, stages: Stages) -> Diagnosis:
     if at is not None and (at.file, at.line) != (span.file, span.line):
         return diagnosis
     told, _, _ = diagnosis.cause.partition("\n" + word("usual", scene.options.language))  # this one is no guess
+    there = tuple(one for one in diagnosis.fixes if any(_stands_at(edit, span) for edit in one.edits))
     fixes = tuple(one for one in diagnosis.fixes if not one.edits or one.certainty == "checked")
+    fixes = tuple(dict.fromkeys((*there, *fixes)))
     cause, labels = "\n".join(filter(None, (told, sentence))), (label, *diagnosis.labels)
     return replace(diagnosis, culprit=at or span, cause=cause, labels=labels, fixes=fixes)
+
+
+def _stands_at(edit: Edit, span: Span) -> bool:
+    return os.path.realpath(edit.file) == os.path.realpath(span.file) and (
+        edit.start_line <= span.line <= edit.end_line
+    )
 
 
 def _of_message(match: Match, scene: Scene, stages: Stages, causes: bool) -> Diagnosis:

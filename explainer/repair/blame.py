@@ -11,9 +11,9 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
 from explainer.oracle.source import drops_samples, of_layout, puts_in
-from explainer.repair.features import Features, Roles, features, lost_parameters, roles
+from explainer.repair.features import Features, Roles, change_of, features, lost_parameters, roles
 from explainer.repair.perturbed import computed_of, holds
-from explainer.repair.prior import score
+from explainer.repair.prior import has_sign, score
 from explainer.replay.outcomes import ties
 from explainer.replay.program import Run
 from explainer.replay.trial import Verdict
@@ -27,7 +27,7 @@ BETTER = 3.0
 LIKELY, KEPT, SURE = 0.8, 0.8, 0.9
 #: Below which share a line is one of several that are possible; below which none is named, and two edits together are
 #: tried: of such lines a half was right, in programs that nobody had looked at before.
-UNSURE, UNLIKELY = 0.7, 0.6
+UNSURE, UNLIKELY = 0.65, 0.5
 
 
 @frozen
@@ -179,5 +179,18 @@ def _shared(found: list[Survivor]) -> Blame:
 
 def _share(found: list[Survivor], scores: list[float], behind: list[float]) -> float:
     worth = [math.exp(min(one - less, 50.0)) for one, less in zip(scores, behind, strict=True)]
-    own = sum(each for each, one in zip(worth, found, strict=True) if one.line == found[0].line)
+    first = found[0]
+    own = sum(each for each, one in zip(worth, found, strict=True) if one.line == first.line or _again(one, first))
     return own / (sum(worth) + 1.0)
+
+
+def _again(one: Survivor, first: Survivor) -> bool:
+    """Whether what has a sign of its own, such as a layer that nothing calls, is put to the same use elsewhere."""
+    source, other = one.candidate.source, first.candidate.source
+    if source is None or other is None or source.name != other.name or not has_sign(source.name):
+        return False
+    return _changes(one.candidate) == _changes(first.candidate)
+
+
+def _changes(candidate: Candidate) -> list[Any]:
+    return [change_of(edit.before or "", edit.after or "") for edit in candidate.edits]

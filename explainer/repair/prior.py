@@ -173,6 +173,11 @@ def score(features: Mapping[str, float]) -> float:
     return -sum(value * WEIGHTS.get(name, unfitted(name)) for name, value in features.items())
 
 
+def has_sign(atom: str) -> bool:
+    """Whether a kind of edit is offered only where something says that it is missing."""
+    return atom in _SIGNED or atom == "prepared"
+
+
 def by_hand(name: str) -> bool:
     """Whether a feature's weight is not fitted: too few programs have what it tells, and much depends on it."""
     return name in _BY_HAND or name.startswith("doubt=") or name.removeprefix("atom=") in _SIGNED

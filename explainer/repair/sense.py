@@ -88,6 +88,8 @@ def _entries(holder: ast.AST | None) -> list[ast.expr]:
         return [one for one in holder.values if isinstance(one, _MADE)]
     if isinstance(holder, ast.IfExp):
         return [holder.body, holder.orelse]
+    if isinstance(holder, ast.List):
+        return holder.elts
     return holder.args if isinstance(holder, ast.Call) else []
 
 

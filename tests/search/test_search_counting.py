@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from faults import assert_repaired, explained
+from faults import OPEN, assert_repaired, explained
 
 from explainer.authoring.examples import Runner, can_check
 
@@ -35,7 +35,7 @@ FAULTS = {
             return Shape(count, torch.stack([torch.arange(count).repeat(2), torch.arange(count).roll(1).repeat(2)]))
         points, links, owner = joined([ring(4), ring(6), ring(5)])
         print(points.index_select(0, links[0]).sum(), owner.shape)
-        """, "start += shape.links", "start += shape.count"),
+        """, "start += shape.links", "start += shape.count", OPEN),
     "words numbered behind the special ones, which the length leaves out": (
         """
         import torch

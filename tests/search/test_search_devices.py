@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from faults import assert_never_offered, assert_repaired
+from faults import OPEN, assert_never_offered, assert_repaired
 
 from explainer.authoring.examples import Runner, can_check
 
@@ -283,7 +283,7 @@ FAULTS = {
             net = Net()
         net.load_state_dict(saved, assign=True)
         print(net(torch.rand(2, 4)).sum().item())
-        """, "persistent=False", "persistent=True"),
+        """, "persistent=False", "persistent=True", OPEN),
 }  # fmt: skip
 
 

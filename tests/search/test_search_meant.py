@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from faults import assert_never_offered, assert_repaired, explained
+from faults import OPEN, assert_never_offered, assert_repaired, explained
 
 from explainer.authoring.examples import Runner, can_check
 from explainer.probes.checkpoint.loading import prefix_map
@@ -83,7 +83,7 @@ FAULTS = {
             cov = torch.cov(centred)
             return torch.linalg.cholesky(cov)
         print(risk(returns).shape)
-        """, "torch.cov(centred)", "centred.t()"),
+        """, "torch.cov(centred)", "centred.t()", OPEN),
     "an option in a dict that is unpacked": (
         """
         import torch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from faults import assert_never_offered, assert_repaired
+from faults import OPEN, assert_never_offered, assert_repaired
 
 from explainer.authoring.examples import Runner
 
@@ -73,7 +73,7 @@ FAULTS = {
         net = nn.Linear(8, 3)
         x, edges = torch.rand(12, 4), torch.randint(0, 9, (2, 30))
         net(torch.cat([x, gathered(x, edges)], dim=1)).sum().backward()
-        """, "int(edges.max())", "x.size(0)"),
+        """, "int(edges.max())", "x.size(0)", OPEN),
     "class weights of the classes that were met": (
         """
         import torch

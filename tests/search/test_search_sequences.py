@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from faults import assert_repaired
+from faults import OPEN, assert_repaired
 
 from explainer.authoring.examples import Runner, can_check
 
@@ -41,7 +41,7 @@ FAULTS = {
                 return self.mix(torch.cat([query, memory], dim=2))
         memory, state = nn.GRU(3, 5, batch_first=True)(torch.rand(4, 6, 3))
         Scores(5)(state, memory).sum().backward()
-        """, "state.repeat(1", "state.transpose(0, 1).repeat("),
+        """, "state.repeat(1", "state.transpose(0, 1).repeat(", OPEN),
     "rows of both directions cut in two by a view": (
         """
         import torch
@@ -56,7 +56,7 @@ FAULTS = {
                 states, _ = self.rnn(x)
                 return self.out(states.contiguous().view(-1, self.width))
         nn.functional.cross_entropy(Speller(6)(torch.rand(3, 7, 5)), torch.arange(21) % 4).backward()
-        """, "nn.LSTM(5, width", "width // 2"),
+        """, "nn.LSTM(5, width", "width // 2", OPEN),
     "labels made once for full batches, of which the last has fewer": (
         """
         import torch

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from faults import assert_repaired
+from faults import OPEN, assert_repaired
 
 from explainer.authoring.examples import Runner, can_check
 
@@ -42,7 +42,7 @@ FAULTS = {
                 k = self.key(x).unflatten(-1, (self.groups, self.size)).transpose(1, 2)
                 return (q + k.repeat_interleave(self.times, dim=1)).softmax(-1)
         Grouped(96, 12, 3)(torch.rand(2, 5, 96)).sum().backward()
-        """, "self.times = groups", "heads // groups"),
+        """, "self.times = groups", "heads // groups", OPEN),
     "blocks of a decoder built for twice their own width": (
         """
         import torch

@@ -6,7 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from faults import assert_never_offered, assert_repaired
+from faults import OPEN, assert_never_offered, assert_repaired
 
 from explainer.authoring.examples import Runner, can_check
 
@@ -58,7 +58,7 @@ FAULTS = {
                     return part.view(n, length, 2, 4).transpose(1, 2)
                 return split(self.ask(x)) @ split(self.keys(memory)).transpose(-2, -1)
         Cross()(torch.rand(3, 5, 8), torch.rand(3, 7, 8)).sum().backward()
-        """, "part.view(n, length", "part.view(n, -1, 2, 4)"),
+        """, "part.view(n, length", "part.view(n, -1, 2, 4)", OPEN),
 }  # fmt: skip
 
 #: Programs in which the same signs mean something else, and what must not be put there.
