@@ -66,6 +66,7 @@ REPAIRS = [
     ("order", "k, t = f(k), f(t)\nk = g(k)", "", "k = g(k)\nk, t = f(k), f(t)"),
     ("order", "n += b\nrows.append(x + n)", "", "rows.append(x + n)\nn += b"),
     ("element", "g((x, k))", "", "g((x, k, v))"),
+    ("branched", "def f(k):\n    if k:\n        return g(k).mean(0)\n    return g(k)", "", "    return g(k).mean(0)"),
     ("reversed", "zip(ups, [s for s in kept])", "", "zip(ups, [s for s in reversed(kept)])"),
     ("reversed", "kept.pop(0)", "", "kept.pop()"),
     ("reversed", "for i in range(n):\n    y = up(kept[i])", "", "    y = up(kept[-i - 1])"),
@@ -272,6 +273,9 @@ ALONE = [
     ("level", "for k in rows:\n    f(k)", ""),  # nothing would be left
     ("level", "for k in rows:\n    f(k)\n    optimizer.step()", ""),  # that would train less
     ("paired", "p = x + s", ""),
+    ("branched", "def f(k):\n    if k:\n        return g(k).mean(0)\n    return g(k).mean(1)", ""),
+    ("mapped", "vmap(f)(x, s)", ""),  # no mapped dimension is said to differ
+    ("window", "nn.Conv2d(c, c, 3, stride=2)", "sizes 8 and 4"),  # nothing of these sizes meets
     ("expanded", "f(x)", ""),
     ("shortened", "f(x)", ""),
 ]
@@ -331,6 +335,8 @@ def test_every_atom_has_examples_and_a_cost():
         "expanded",
         "nonempty",
         "relabelled",
+        "mapped",
+        "window",
     }  # on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}

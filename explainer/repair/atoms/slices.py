@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
@@ -18,7 +18,7 @@ from explainer.repair.atoms.common import (
 )
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import holds, loaded
+from explainer.source import called, holds, loaded
 
 #: Up to here one more or less reaches the first and the last.
 _NEAR = 2
@@ -80,16 +80,26 @@ def crop(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         return
     for node in expressions(spot):
         if isinstance(node, (ast.Name, ast.Attribute)):
-            for at, part in enumerate(_crops(spot, evidence, shape_of(spot, node, evidence) or [])):
+            ends = ("-{}:",) if _grows(spot, node) else ("-{}:", ":{}")
+            for at, part in enumerate(_crops(spot, evidence, shape_of(spot, node, evidence) or [], ends)):
                 yield Offer("crop", spot, node, f"{text(spot, node)}{part}", part, 0.1 * at)
 
 
-def _crops(spot: Spot, evidence: Evidence, shape: list[int]) -> list[str]:
+def _grows(spot: Spot, node: ast.expr) -> bool:
+    """Whether something is added behind a tensor where it stands, so that its last entries are the new ones."""
+    source, name = spot.place.source, text(spot, node)
+    function = source.function_at(node.lineno) or source.tree
+    kept = [one for one in ast.walk(function) if isinstance(one, ast.Assign)] if function is not None else []
+    own = [one.value for one in kept if source.text(one.targets[0]) == name and isinstance(one.value, ast.Call)]
+    return any(called(one) in ("cat", "concat", "hstack") and name in loaded(one) for one in own)
+
+
+def _crops(spot: Spot, evidence: Evidence, shape: list[int], ends: Sequence[str]) -> list[str]:
     """The last, or first, entries of a dimension that is longer than a size in question which has a name."""
     sizes = wanted(evidence)
     named = [name for name, value in integers(spot).items() if value in sizes and value > 1]
-    return [f"[{':, ' * at}{bound}]" for at, size in enumerate(shape[:2]) for name in named[:_NAMED]
-            if integers(spot)[name] < size for bound in (f"-{name}:", f":{name}")]  # fmt: skip
+    return [f"[{':, ' * at}{end.format(name)}]" for at, size in enumerate(shape[:2]) for name in named[:_NAMED]
+            if integers(spot)[name] < size for end in ends]  # fmt: skip
 
 
 def leading(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

@@ -23,8 +23,8 @@ _ALL_NAMES = {"locals", "vars", "eval", "exec"}
 
 def uncalled(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`return x` -> `return self.head(x)`: a layer that the class makes and never reads, called on a value."""
+    yield from _in_chain(spot)
     if spot.role in ("built", "given"):
-        yield from _in_chain(spot)
         return
     layers = _uncalled(spot)
     for node in expressions(spot) if layers else ():
