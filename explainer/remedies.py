@@ -192,6 +192,8 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
         return replace(known, proves=known.proves and blame.share >= KEPT and not blame.fits)
     verdicts = with_ties(_checker(scene), blame.verdicts(_checker(scene)))
     if blame.share < UNLIKELY and first.candidate.tier != PAIRED:  # two edits are tried where nothing else helps
+        if known.checked and _first_of_rule(first):  # which has seen more than that it runs
+            return replace(known, proves=False)
         return Remedy(
             tuple(_doubtful(one, scene.options.language, "unlikely") for one in verdicts[:MOST]), doubtful=True
         )
@@ -203,6 +205,11 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
     shown = _shown(verdicts, (), scene.options.language)
     unsure, doubtful = blame.share < UNSURE, bool(best.judgement.doubts)
     return Remedy(shown, best.candidate.culprit, proves, doubtful=doubtful, unsure=unsure)
+
+
+def _first_of_rule(first: Any) -> bool:
+    source = first.candidate.source
+    return source is not None and source.kind == "rule"
 
 
 def odd(scene: Scene) -> tuple[Span, Label, str] | None:

@@ -185,7 +185,12 @@ def _share(found: list[Survivor], scores: list[float], behind: list[float]) -> f
 
 
 def _again(one: Survivor, first: Survivor) -> bool:
-    """Whether what has a sign of its own, such as a layer that nothing calls, is put to the same use elsewhere."""
+    """Whether what has a sign of its own, such as a layer that nothing calls, is put to the same use elsewhere.
+
+    So is a cast, wherever on the way it stands.
+    """
+    if one.counted.get("cast") and first.counted.get("cast"):
+        return True
     source, other = one.candidate.source, first.candidate.source
     if source is None or other is None or source.name != other.name or not has_sign(source.name):
         return False

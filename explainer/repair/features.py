@@ -16,6 +16,7 @@ from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
+from explainer.oracle.source import drops_samples
 from explainer.repair.agreement import came_along, computed, forgets, recomputes, whole
 from explainer.repair.atoms.arguments import OF_DATA
 from explainer.repair.prior import ATOM
@@ -89,6 +90,7 @@ def features(
         "adapts": float(only_adapts(candidate)),
         "cast": float(is_cast(candidate)),
         "drops-name": float(drops_name(candidate)),
+        "drops-samples": float(drops_samples(candidate.edits)),
     }
     return {name: value for name, value in found.items() if value}
 

@@ -149,9 +149,9 @@ _USUAL, _UNFITTED = 0.6, 2.0
 #: Layers of another size, with whose size the same call went well before, or whose size is computed of several names.
 #: Then a value that is named as its parameter, which another one takes the place of.
 #: Then a number that the program uses for something else; a length that had depended on which classes were met; other
-#: dimensions than those along which other data were read well; two edits together.
+#: dimensions than those along which other data were read well; two edits together; samples left out.
 _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "named-so": 5.0, "misplaced": 7.0, "counts-all": -3.0,
-            "reads-otherwise": 2.5, "known=two": 3.0}  # fmt: skip
+            "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.5}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled")  # fmt: skip
 

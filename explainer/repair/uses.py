@@ -36,13 +36,20 @@ def misplaced(evidence: Evidence, before: ast.AST | None, after: ast.AST | None)
 
 
 def misnamed(evidence: Evidence, before: ast.AST | None, after: ast.AST | None) -> bool:
-    """Whether what has the name of the parameter that it is for, `f(cfg.modes)` of `def f(modes)`, gives way."""
+    """Whether what has the name of the parameter that it is for, `f(cfg.modes)` of `def f(modes)`, gives way.
+
+    Not where how many there are is counted in its place.
+    """
     for one, other in _same_calls(before, after):
         was, now = (arguments_of(each, evidence.parameters(each)) for each in (one, other))
         own = [name for name, value in was.items() if last_name(value) == name and name in now]
-        if any(name not in _names(now[name]) for name in own):
+        if any(name not in _names(now[name]) and not _counts(now[name]) for name in own):
             return True
     return False
+
+
+def _counts(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and called(value) in ("len", "size")
 
 
 def uses(evidence: Evidence) -> Kinds:
