@@ -76,6 +76,7 @@ ATOM: Mapping[str, float] = {
     "block": 0.6,
     "counted": 0.0,
     "moved": 0.3,
+    "placed": 0.2,
     "subset": 0.4,
     "filtered": 0.6,
     "nonempty": 0.1,
@@ -136,7 +137,7 @@ _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": (*D
               "checkpoint": LOADING, "dataloader": SAMPLES, "oom": SIZED, "nan": VALUES}  # fmt: skip
 #: What mends graphs alone; what mends only where tensors lie, or an index too large: elsewhere data would be lost.
 _ALONE = ("detach", "clone", "severed")
-_ONLY = {"registered": "device", "moved": "device", "crop": "index", "unflattened": "index"}
+_ONLY = {"registered": "device", "moved": "device", "placed": "device", "crop": "index", "unflattened": "index"}
 _STEP = 0.12
 _FAR = 1.2
 #: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance.

@@ -52,7 +52,7 @@ _OF_NUMBERS, _TWICE = ("size", "literal", "measure", "name"), 0.2
 #: What may be wrong in several terms of one expression alike, which fail one after the other.
 _OF_TERMS = ("layout", "slice", "unwrap", "keyword", "call", "dimension", "sizes", "index", "pattern")
 #: What can change where a tensor lies: kinds of edits, and words that others bring or take away.
-_MOVING = ("copied", "block", "value", "name", "uncalled")
+_MOVING = ("copied", "block", "value", "name", "uncalled", "placed")
 _DEVICES = {"to", "cpu", "cuda", "device", "meta", "assign", "persistent", "register_buffer", "to_empty"}
 #: What takes a step away: no repair of samples that it gave different sizes, as it is meant to.
 _UNDOING = ("slice", "unwrap", "statement", "call", "drop")

@@ -274,6 +274,7 @@ ALONE = [
     ("level", "for k in rows:\n    f(k)\n    optimizer.step()", ""),  # that would train less
     ("paired", "p = x + s", ""),
     ("branched", "def f(k):\n    if k:\n        return g(k).mean(0)\n    return g(k).mean(1)", ""),
+    ("placed", "x.new_zeros(3)", ""),  # nothing lies elsewhere
     ("mapped", "vmap(f)(x, s)", ""),  # no mapped dimension is said to differ
     ("window", "nn.Conv2d(c, c, 3, stride=2)", "sizes 8 and 4"),  # nothing of these sizes meets
     ("expanded", "f(x)", ""),
@@ -336,6 +337,7 @@ def test_every_atom_has_examples_and_a_cost():
         "nonempty",
         "relabelled",
         "mapped",
+        "placed",
         "window",
     }  # on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}

@@ -155,6 +155,23 @@ FAULTS = {
             optimizer.step()
             memory.commit(now, torch.rand(5, 3))
         """, "self.kept = now", "now.detach()"),
+    "what is made after a tensor of a dry run": (
+        """
+        import copy
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Sequential(nn.Conv1d(1, 4, 5, stride=2), nn.Flatten())
+                dry = copy.deepcopy(self.body).to("meta")
+                made = dry(torch.empty(1, 1, 21, device="meta"))
+                self.register_buffer("means", made.new_zeros(3, made.shape[-1]))
+            def forward(self, x):
+                return self.body(x)[:, None] - self.means
+        net = Net()
+        net(torch.rand(2, 1, 21)).sum().backward()
+        """, "made.new_zeros", "device="),
     "a constant column behind a loss of probabilities": (
         """
         import torch

@@ -101,6 +101,7 @@ ATOMS: dict[str, Atom] = {
     "unpacked": unused.unpacked,
     "reduction": reductions.reduction,
     "moved": devices.moved,
+    "placed": devices.placed,
     "copied": owners.copied,
     "shared": owners.shared,
     "block": owners.block,

@@ -10,6 +10,7 @@ from typing import Any
 from explainer.edits.evidence import Evidence
 from explainer.edits.kinds.devices import devices_at
 from explainer.edits.place import as_primary
+from explainer.repair.atoms.common import calls, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called
@@ -32,6 +33,18 @@ def moved(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for node in _values(spot):
         for way in ways:
             yield Offer("moved", spot, node, f"{as_primary(spot.place.at(node))}.{way}", way[:2])
+
+
+def placed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`x.new_zeros(n)` -> `x.new_zeros(n, device="cpu")`: what is made after a tensor lies where that does."""
+    there = evidence.crash.devices if evidence.crash is not None else ()
+    ways = [f'"{one}"' for one in dict.fromkeys(there) if one != "meta"] if len(set(there)) > 1 else []
+    for node in calls(spot):
+        if not called(node).startswith("new_") and not called(node).endswith("_like"):
+            continue
+        if not any(word.arg in ("device", None) for word in node.keywords) and node.args:
+            for way in [*islice(devices_at(spot.place), _MOST), *ways]:
+                yield Offer("placed", spot, node, f"{text(spot, node)[:-1]}, device={way})", "device")
 
 
 def _values(spot: Spot) -> list[Any]:
