@@ -223,8 +223,8 @@ def odd(scene: Scene) -> tuple[Span, Label, str] | None:
 
 
 def _from_data(family: str, scene: Scene) -> bool:
-    """Whether data hold what is not finite: an edit that only passes them by would run, and repair nothing."""
-    return family == "nan" and find("spoilt_data")(scene) is not None
+    """Whether data hold what is not finite, or nothing is left to choose: an edit that passes it by repairs nothing."""
+    return family == "nan" and any(find(name)(scene) is not None for name in ("spoilt_data", "nothing_left"))
 
 
 def drops(scene: Scene) -> bool:

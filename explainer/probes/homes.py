@@ -132,6 +132,7 @@ _PROBES = {
         "birth spoilt_weights made_parameter minus_infinity mask_of_real root_of_divisor "
         "masked_rows bound_operand zero_start deviation"
     ),
+    "numerics.choices": "nothing_left loop_end",
     "numerics.corners": "square_table number_set",
     "numerics.counts": "number_made",
     "numerics.data": "spoilt_data zero_of_data",
