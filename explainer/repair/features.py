@@ -28,7 +28,6 @@ from explainer.source import Source
 
 Features = Mapping[str, float]
 Line = tuple[str, int]
-_NAMED_SO = re.compile(r"\b(\w+)\s*=\s*(?:\w+\.)*(?:\w+\[[\"'])?(?:\w+_)?\1\b(?!\s*[.(\[])")
 _OF_ALL = re.compile(rf"\b(?:{'|'.join(OF_DATA)})\s*=(?!=)\s*[a-z_A-Z]")
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|\S")
 #: From how many parameters of other shapes on a model is another one; those of one layer, and of two that meet.
@@ -136,10 +135,9 @@ def _turns(candidate: Candidate) -> bool:
 def _of_calls(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
     """What the arguments of calls are for, and are called, before and after; the surest generators know it better."""
     trees = [whole(edit, evidence) for edit in candidate.edits]
-    named_so = any(_misnames(edit.before or "", edit.after or "") for edit in candidate.edits)
     return {
         "misplaced": float(any(misplaced(evidence, *pair) for pair in trees)),
-        "named-so": float(candidate.tier >= 0 and (named_so or any(misnamed(evidence, *pair) for pair in trees))),
+        "named-so": float(candidate.tier >= 0 and any(misnamed(evidence, *pair) for pair in trees)),
     }
 
 
@@ -164,12 +162,6 @@ def _of_text(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
 def _counts_all(before: str, after: str) -> bool:
     """Whether a count gets the length that it has for all classes, and not for those that were met alone."""
     return len(_OF_ALL.findall(after)) > len(_OF_ALL.findall(before))
-
-
-def _misnames(before: str, after: str) -> bool:
-    """Whether what is named as its parameter or target, `epochs=cfg.epochs`, gives way to something else."""
-    gone = set(_NAMED_SO.findall(before)) - set(_NAMED_SO.findall(after))
-    return any(re.search(rf"\b{name}\s*=[^=]", after) for name in gone)
 
 
 def _familiar(candidate: Candidate, source: Source) -> float:

@@ -36,16 +36,32 @@ def misplaced(evidence: Evidence, before: ast.AST | None, after: ast.AST | None)
 
 
 def misnamed(evidence: Evidence, before: ast.AST | None, after: ast.AST | None) -> bool:
-    """Whether what has the name of the parameter that it is for, `f(cfg.modes)` of `def f(modes)`, gives way.
+    """Whether what has the name of the parameter or target that it is for, `f(cfg.modes)` of `def f(modes)`, gives way.
 
     Not where how many there are is counted in its place.
     """
-    for one, other in _same_calls(before, after):
-        was, now = (arguments_of(each, evidence.parameters(each)) for each in (one, other))
-        own = [name for name, value in was.items() if last_name(value) == name and name in now]
-        if any(name not in _names(now[name]) and not _counts(now[name]) for name in own):
+    for was, now in _values_by_name(evidence, before, after):
+        own = [name for name, value in was.items() if name in now and _is_named(value, name)]
+        if any(not _is_named(now[name], name, anywhere=True) and not _counts(now[name]) for name in own):
             return True
     return False
+
+
+def _values_by_name(
+    evidence: Evidence, before: ast.AST | None, after: ast.AST | None
+) -> Iterator[tuple[Mapping[str, ast.expr], Mapping[str, ast.expr]]]:
+    """What the calls and assignments at the same places of two statements give to parameters and targets."""
+    for one, other in zip(ast.walk(before or ast.Pass()), ast.walk(after or ast.Pass()), strict=False):
+        if isinstance(one, ast.Assign) and isinstance(other, ast.Assign):
+            yield dict(named_values(one)), dict(named_values(other))
+        elif isinstance(one, ast.Call) and isinstance(other, ast.Call) and called(one) == called(other):
+            yield arguments_of(one, evidence.parameters(one)), arguments_of(other, evidence.parameters(other))
+
+
+def _is_named(value: ast.expr, name: str, anywhere: bool = False) -> bool:
+    """Whether a value, or anything in it, is called as what it is for: `cfg.modes`, `n_modes`."""
+    names = _names(value) if anywhere else {last_name(value)}
+    return any(one == name or one.endswith(f"_{name}") for one in names)
 
 
 def _counts(value: ast.expr) -> bool:

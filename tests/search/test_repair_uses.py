@@ -45,6 +45,10 @@ def test_a_number_goes_where_such_numbers_go(before: str, after: str, wrong: boo
         ("Head(cfg.width, cfg.kinds)", "Head(cfg.width, cfg.steps)", True),
         ("Head(cfg.kinds, cfg.width)", "Head(cfg.kinds, cfg.kinds)", False),
         ("Head(cfg.width, cfg.kinds)", "Head(cfg.width, cfg.kinds + 1)", False),
+        ("f(epochs=cfg.epochs)", "f(epochs=cfg.batch_size)", True),  # whatever `f` is
+        ("f(epochs=cfg.epochs)", "f(epochs=len(rows))", False),  # which is counted
+        ("f(size=cfg.width)", "f(size=cfg.height)", False),
+        ("width = cfg.width", "width = cfg.steps", True),
     ],
 )
 def test_what_has_the_name_of_its_parameter_is_meant(before: str, after: str, wrong: bool) -> None:

@@ -10,7 +10,6 @@ from faults import OPEN, assert_never_offered, assert_repaired, explained
 
 from explainer.authoring.examples import Runner, can_check
 from explainer.probes.checkpoint.loading import prefix_map
-from explainer.repair.features import _misnames
 
 pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
@@ -136,9 +135,3 @@ def test_keys_that_several_could_be_are_paired_in_the_order_of_the_model_or_not_
         **{f"blocks.0{at}.weight": shape for at in range(3)},
     }
     assert prefix_map({f"blocks.{at}.weight": shape for at in range(12)}, mistaken) == []
-
-
-def test_what_is_named_as_its_parameter_is_known_in_any_edit() -> None:
-    assert _misnames("f(epochs=cfg.epochs)", "f(epochs=cfg.batch_size)")
-    assert not _misnames("f(epochs=cfg.epochs)", "f(epochs=cfg.epochs + 1)")
-    assert not _misnames("f(size=cfg.width)", "f(size=cfg.height)")
