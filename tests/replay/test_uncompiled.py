@@ -21,6 +21,14 @@ needs_sandbox = pytest.mark.skipif(sandbox.unavailable() is not None, reason="ne
 needs_stance = pytest.mark.skipif(not hasattr(torch.compiler, "set_stance"), reason="torch.compiler.set_stance is new")
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _forgotten():
+    """A training is not watched in a process that has compiled anything: other tests of this process are."""
+    yield
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+
+
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
