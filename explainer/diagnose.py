@@ -180,7 +180,7 @@ def _beside_others(
     diagnosis: Diagnosis, remedy: Remedy, held: Held, match: Match, scene: Scene, stages: Stages
 ) -> Diagnosis:
     """A rule's diagnosis where its fix is the best of all; else what the message says, with the one that is."""
-    wide = partial(remedies.of_search, match.symptom.family, scene, remedy)
+    wide = partial(remedies.of_search, match.symptom.family, scene, remedy, diagnosis.culprit)
     known = remedy.proves or remedy.bends or held.rule.family not in remedies.SIZES  # which rest on more than a run
     known = known and not remedies.drops(scene)
     best = remedy if known else stages.run("the search for fixes", wide, remedy)
@@ -193,7 +193,8 @@ def _searched(fallback: tuple[Diagnosis, Remedy] | None, match: Match, scene: Sc
     """What the search finds, for a rule's diagnosis or, without one, for the message's."""
     found = _NOTHING
     if scene.live is not None:
-        search = partial(remedies.of_search, match.symptom.family, scene, _NOTHING)
+        told = fallback[0].culprit if fallback is not None else None
+        search = partial(remedies.of_search, match.symptom.family, scene, _NOTHING, told)
         found = stages.run("the search for fixes", search, _NOTHING)
     diagnosis, remedy = fallback or (_of_message(match, scene, stages, causes=not found.checked), _NOTHING)
     if not found.checked:

@@ -169,10 +169,11 @@ def _keeps_graph(candidate: Candidate) -> bool:
     )
 
 
-def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
+def of_search(family: str, scene: Scene, known: Remedy, named: Span | None = None) -> Remedy:
     """A remedy, or none yet, beside what the search finds, where the whole program can be tried again.
 
-    It goes on where what has passed so far leaves open which line is to blame; the likeliest of all goes first.
+    It goes on where what has passed so far leaves open which line is to blame; the likeliest of all goes first. At the
+    line that a rule has `named` an edit is likely enough, whatever else runs.
     """
     again = scene.live is not None and (whole_program(scene) or (whole_script(scene) and not known.fixes))
     evidence = _recorded(scene) if again and not _from_data(family, scene) else None
@@ -191,7 +192,8 @@ def of_search(family: str, scene: Scene, known: Remedy) -> Remedy:
     if own and first.candidate.edits == own:
         return replace(known, proves=known.proves and blame.share >= KEPT and not blame.fits)
     verdicts = with_ties(_checker(scene), blame.verdicts(_checker(scene)))
-    if blame.share < UNLIKELY and first.candidate.tier != PAIRED:  # two edits are tried where nothing else helps
+    told_by_rule = named is not None and first.line == (named.file, named.line)
+    if blame.share < UNLIKELY and not told_by_rule and first.candidate.tier != PAIRED:  # pairs are tried last of all
         if known.checked and _first_of_rule(first):  # which has seen more than that it runs
             return replace(known, proves=False)
         return Remedy(

@@ -80,6 +80,7 @@ def features(
         "reshaped=passed": float(bool(lost) and evidence.passed and "out of" not in evidence.message),
         "came-along": float(bool(lost) and came_along(evidence)),
         "warned": float(bool(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))),
+        "apart": float(evidence.apart),
         "input": float(candidate.literal and other_input(run, control)),
         "ungraded": float(min(int(run.answer.get("ungraded") or 0), 2)),
         "computed": float(computed(candidate)),

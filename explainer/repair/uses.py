@@ -41,7 +41,7 @@ def misnamed(evidence: Evidence, before: ast.AST | None, after: ast.AST | None) 
     Not where how many there are is counted in its place.
     """
     for was, now in _values_by_name(evidence, before, after):
-        own = [name for name, value in was.items() if name in now and _is_named(value, name)]
+        own = [name for name, value in was.items() if name and name in now and _is_named(value, name)]
         if any(not _is_named(now[name], name, anywhere=True) and not _counts(now[name]) for name in own):
             return True
     return False
