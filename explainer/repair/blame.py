@@ -10,7 +10,7 @@ from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
-from explainer.oracle.source import drops_samples, of_layout, puts_in
+from explainer.oracle.source import of_layout, puts_in
 from explainer.repair.features import Features, Roles, change_of, features, lost_parameters, roles
 from explainer.repair.perturbed import computed_of, holds
 from explainer.repair.prior import has_sign, score
@@ -53,6 +53,11 @@ class Survivor:
     def smaller(self) -> bool:
         """Whether it changes an index where that is too large: any smaller one fits."""
         return bool(self.counted.get("smaller"))
+
+    @property
+    def drops(self) -> bool:
+        """Whether samples are left out."""
+        return bool(self.counted.get("drops-samples"))
 
     @property
     def odd(self) -> bool:
@@ -138,7 +143,7 @@ def _fits(one: Survivor, where: Roles) -> bool:
     edits = one.candidate.edits
     turned = where.stack.get(one.line) == 0 and of_layout(edits) and not puts_in(edits)
     doubts = set(one.judgement.doubts) - {"chance"}  # another alignment is as far from the origin
-    return bool(doubts) or drops_samples(edits) or turned
+    return bool(doubts) or one.drops or turned
 
 
 def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
@@ -159,7 +164,7 @@ def _last(one: Survivor) -> int:
     """
     behind = one.smaller and one.counted.get("went-well")
     doubted = one.judgement.doubts or one.counted.get("reshaped=passed")
-    return 2 if doubted else int(bool(behind) or drops_samples(one.candidate.edits))
+    return 2 if doubted else int(bool(behind) or one.drops)
 
 
 def _kind(candidate: Candidate) -> str:

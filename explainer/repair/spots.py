@@ -102,7 +102,8 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     if ragged(evidence):
         yield from (Spot(place, role, distance) for place, role, distance in makers(evidence))
     yield from _settings(evidence, [*near, *built])
-    yield from _defaults([*near, *built, *attributes, *callers])
+    for spot in (*near, *built, *attributes, *callers):
+        yield from (Spot(one, "setting", spot.distance + 2) for one in defaults(spot.place, spot.scope))
     yield from _numbers(evidence)
 
 
@@ -377,13 +378,6 @@ def _settings(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
         for read in (spot.place.node, *loops(spot.place)):
             for place in settings(read, evidence):
                 yield Spot(place, "setting", spot.distance + 2)
-
-
-def _defaults(near: list[Spot]) -> Iterator[Spot]:
-    """The defaults of the parameters that are read on the way."""
-    for spot in near:
-        for place in defaults(spot.place, spot.scope):
-            yield Spot(place, "setting", spot.distance + 2)
 
 
 def _of_builder(evidence: Evidence, place: Place) -> Mapping[str, Any]:

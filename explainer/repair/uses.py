@@ -51,11 +51,11 @@ def _values_by_name(
     evidence: Evidence, before: ast.AST | None, after: ast.AST | None
 ) -> Iterator[tuple[Mapping[str, ast.expr], Mapping[str, ast.expr]]]:
     """What the calls and assignments at the same places of two statements give to parameters and targets."""
-    for one, other in zip(ast.walk(before or ast.Pass()), ast.walk(after or ast.Pass()), strict=False):
+    for one, other in _same_places(before, after):
         if isinstance(one, ast.Assign) and isinstance(other, ast.Assign):
             yield dict(named_values(one)), dict(named_values(other))
-        elif isinstance(one, ast.Call) and isinstance(other, ast.Call) and called(one) == called(other):
-            yield arguments_of(one, evidence.parameters(one)), arguments_of(other, evidence.parameters(other))
+    for one, other in _same_calls(before, after):
+        yield arguments_of(one, evidence.parameters(one)), arguments_of(other, evidence.parameters(other))
 
 
 def _is_named(value: ast.expr, name: str, anywhere: bool = False) -> bool:
@@ -149,11 +149,15 @@ def _given_anew(
 
 def _same_calls(before: ast.AST | None, after: ast.AST | None) -> Iterator[tuple[ast.Call, ast.Call]]:
     """The calls of the same functions at the same places of two statements."""
-    if before is None or after is None:
-        return
-    for one, other in zip(ast.walk(before), ast.walk(after), strict=False):
+    for one, other in _same_places(before, after):
         if isinstance(one, ast.Call) and isinstance(other, ast.Call) and called(one) == called(other):
             yield one, other
+
+
+def _same_places(before: ast.AST | None, after: ast.AST | None) -> Iterator[tuple[ast.AST, ast.AST]]:
+    """The nodes at the same places of two statements; none where one is not known."""
+    if before is not None and after is not None:
+        yield from zip(ast.walk(before), ast.walk(after), strict=False)
 
 
 def _of_torch(call: ast.Call) -> list[str]:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from explainer.facts import Settings, SpanFact
 from explainer.probes import probe
 from explainer.probes.files import nodes_of
-from explainer.probes.places import span_fact
+from explainer.probes.places import enclosing, span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import readable
-from explainer.source import Source, called, holds, source_of
+from explainer.source import Source, called, source_of
 
 #: How many of the user's frames are looked at, from the innermost.
 _FRAMES = 3
@@ -46,22 +45,16 @@ def loop_end(scene: Scene) -> SpanFact | None:
     """
     for frame in reversed(scene.live.user) if scene.live is not None else ():
         source = source_of(frame.file)
-        for loop in _loops(source, frame.line):
+        for loop in enclosing(source, frame.line, (ast.For, ast.While)):
+            if loop.lineno == frame.line:  # what it goes over failed, not what it does
+                continue
             if isinstance(loop, ast.While):
                 return span_fact(source, loop.test, fewer="")
-            if isinstance(loop.iter, ast.Call) and called(loop.iter) == "range":
+            if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and called(loop.iter) == "range":
                 at, node = _computed(scene, source, loop.iter.args[min(len(loop.iter.args), 2) - 1])
                 simple = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
                 return span_fact(at, node, fewer=f"{at.text(node)} - 1" if simple else f"({at.text(node)}) - 1")
     return None
-
-
-def _loops(source: Source, line: int) -> Iterator[ast.For | ast.While]:
-    """The loops around a line in its function, the innermost first."""
-    scope = source.scope_at(line)
-    loops = [one for one in ast.walk(scope) if isinstance(one, (ast.For, ast.While))] if scope is not None else []
-    around = [one for one in loops if holds(one, line) and one.lineno < line]
-    yield from sorted(around, key=lambda one: -one.lineno)
 
 
 def _computed(scene: Scene, source: Source, bound: ast.expr) -> tuple[Source, ast.expr]:
