@@ -136,6 +136,15 @@ def last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
+def fields_of(made: ast.ClassDef) -> dict[str, ast.expr | None]:
+    """What a dataclass or named tuple is given when it is made, with the defaults; nothing of any other class."""
+    marks = (one.func if isinstance(one, ast.Call) else one for one in (*made.decorator_list, *made.bases))
+    if not any(last_name(one) in ("dataclass", "NamedTuple") for one in marks):
+        return {}
+    rows = [one for one in made.body if isinstance(one, ast.AnnAssign)]
+    return {last_name(one.target): one.value for one in rows}
+
+
 def arguments_of(call: ast.Call, names: list[str]) -> dict[str, ast.expr]:
     """What a call gives each of the names, `self` left out; nothing where it is given `*args` or `**kwargs`."""
     parameters = names[1:] if names[:1] == ["self"] else names

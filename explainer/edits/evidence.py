@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from explainer.bindings import fields_of
 from explainer.diagnosis import Edit, Span
 from explainer.edits import words
 from explainer.edits.candidate import Candidate
@@ -202,7 +203,10 @@ class Evidence:
         found = self.defined(called(call))
         node = found[0].node if len(found) == 1 else None
         if isinstance(node, ast.ClassDef):
-            node = next((one for one in node.body if getattr(one, "name", "") == "__init__"), None)
+            made = next((one for one in node.body if getattr(one, "name", "") == "__init__"), None)
+            if made is None:
+                return list(fields_of(node))
+            node = made
         return [one.arg for one in node.args.args if one.arg != "self"] if isinstance(node, ast.FunctionDef) else []
 
     def layers_around(self) -> list[Layer]:

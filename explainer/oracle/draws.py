@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from explainer.oracle.places import Places
@@ -43,6 +43,11 @@ class Draws:
 
         return drawn
 
+    def of_data(self, roots: Iterable[Any]) -> list[list[Any]]:
+        """The rows; without its shape what has that of a parameter of one of the modules: it is drawn to be one."""
+        weights = {tuple(one.shape) for root in roots for one in root.parameters() if hasattr(one, "shape")}
+        return [[name, None if tuple(shape) in weights else shape] for name, shape in self.rows]
+
 
 def _known_to_devices() -> None:
     """Have `torch.set_default_device` look now at what makes tensors: it does so once, and knows them by identity."""
@@ -53,10 +58,10 @@ def _known_to_devices() -> None:
 
 def other_sizes(before: Sequence[Sequence[Any]], after: Sequence[Sequence[Any]]) -> bool:
     """Whether two runs that draw by the same functions drew other sizes, and not those of other data of the program."""
-    known = [(name, list(shape)) for name, shape in before]
+    known = [[name, shape] for name, shape in before]
     for (name, shape), (other, size) in zip(before, after, strict=False):
         if name != other:
             return False
-        if list(shape) != list(size) and (name, list(size)) not in known:
+        if None not in (shape, size) and shape != size and [name, size] not in known:
             return True
     return False

@@ -160,10 +160,11 @@ def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
 def _last(one: Survivor) -> int:
     """What comes behind all others: an index made to fit that other data had not made too large, samples left out.
 
-    Then what is in doubt, and layers of another size where the same call went well with the size that they have.
+    Then what is in doubt, numbers that the program uses for something else, and layers of another size where the same
+    call went well with the size that they have.
     """
     behind = one.smaller and one.counted.get("went-well")
-    doubted = one.judgement.doubts or one.counted.get("reshaped=passed")
+    doubted = one.judgement.doubts or one.counted.get("reshaped=passed") or one.counted.get("misplaced")
     return 2 if doubted else int(bool(behind) or one.drops)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from explainer.diagnosis import Label, Span
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators.slices import parting
@@ -27,9 +29,14 @@ def counted(evidence: Evidence) -> Place | None:
     for step in evidence.steps[1:]:
         for tree in step.numbers:
             at = evidence.place(tree[-2]) if tree[0] == "op" and tree[-1] in evidence.said else None
-            if at is not None and any(one[0] == "const" for one in leaves(tree)):
+            if at is not None and not _steps_on(at) and any(one[0] == "const" for one in leaves(tree)):
                 return at
     return None
+
+
+def _steps_on(place: Place) -> bool:
+    """`self.size += 1`: counted one by one, not read from anywhere."""
+    return isinstance(place.node, ast.AugAssign) and isinstance(place.node.value, ast.Constant)
 
 
 def odd(evidence: Evidence, language: str) -> tuple[Span, Label, str] | None:

@@ -119,10 +119,12 @@ def kind(scope: Mapping[str, Any], name: str) -> str | None:
 
 
 def _exchanged(old: ast.AST, new: ast.AST) -> Iterator[tuple[str, str]]:
-    """The names that stand at the same place of two expressions that are alike but for them."""
+    """The names, dotted ones as they are, that stand at the same place of two expressions that are alike but for them."""
     if isinstance(old, ast.Name) and isinstance(new, ast.Name):
         if old.id != new.id:
             yield old.id, new.id
+    elif isinstance(old, ast.Attribute) and isinstance(new, ast.Attribute) and old.attr != new.attr:
+        yield ast.unparse(old), ast.unparse(new)
     elif type(old) is type(new):
         parts, others = list(ast.iter_child_nodes(old)), list(ast.iter_child_nodes(new))
         if len(parts) == len(others):

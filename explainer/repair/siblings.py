@@ -49,6 +49,15 @@ def twins(place: Place) -> tuple[ast.AST, ...]:
     return tuple(found) if len(found) <= _TWINS else ()
 
 
+def again(place: Place) -> tuple[ast.AST, ...]:
+    """Where a name or attribute stands again in the statement of a place, whatever for; none where often."""
+    if not isinstance(place.node, (ast.Name, ast.Attribute)):
+        return ()
+    said = ast.dump(place.node)
+    found = [one for one in ast.walk(place.statement().node) if one is not place.node and ast.dump(one) == said]
+    return tuple(found) if len(found) <= _TWINS else ()
+
+
 def terms(place: Place) -> Sequence[tuple[ast.AST, Mapping[str, str]]]:
     """What stands where a place does in the terms beside its own that differ from it in names alone.
 

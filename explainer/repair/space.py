@@ -21,12 +21,13 @@ from explainer.frozen import frozen
 from explainer.patterns import Pattern
 from explainer.repair.agreement import idles
 from explainer.repair.atoms import ATOMS
-from explainer.repair.atoms.common import statement_of
+from explainer.repair.atoms.common import greatest, integer, statement_of
+from explainer.repair.atoms.draws import chosen, end_of
 from explainer.repair.odd import counted
 from explainer.repair.offer import Offer
 from explainer.repair.prior import atoms_for, cost
 from explainer.repair.sense import changes_kind, reads_unbound, repeats
-from explainer.repair.siblings import renamed, terms, twins
+from explainer.repair.siblings import again, renamed, terms, twins
 from explainer.repair.spots import Spot, spots
 from explainer.source import called
 
@@ -45,7 +46,8 @@ _OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "lit
 _WENT_WELL, _STAYED = 0.6, 1.6
 #: What it costs that a value of another kind comes in: an optimizer in the place of a model.
 _OTHER_KIND = 1.5
-#: What makes a size one larger or smaller, and what it is worth where the sizes that meet differ by one.
+#: What makes a size one larger or smaller, and what it is worth where the sizes that meet differ by one, or where so
+#: many times the size is just what the greatest index asks for.
 _BY_ONE, _ONE_APART = ("up", "one", "ceiling", "windows", "[:-1]", "[1:]", "[:, :-1]", "[:, 1:]"), -1.2
 #: What may be wrong wherever it is said, and what it costs to change it everywhere.
 _OF_NUMBERS, _TWICE = ("size", "literal", "measure", "name"), 0.2
@@ -85,9 +87,13 @@ def space(evidence: Evidence, most: int = 1200, family: str = "") -> list[Propos
     return list(_proposals(_mixed(offers.values()), evidence, most))
 
 
-def _of_data(offer: Offer) -> bool:
+def _of_data(offer: Offer, evidence: Evidence) -> bool:
     """Whether an offer changes random data: its sizes stand for those of real data, unless they follow those."""
-    calls = [one for one in offer.place.source.up_from(offer.node) if isinstance(one, ast.Call)]
+    around = list(offer.place.source.up_from(offer.node))
+    calls = [one for one in around if isinstance(one, ast.Call)]
+    ends = [end for end in map(end_of, calls) if end is not None and chosen(end, evidence)]
+    if any(one is end for one in around for end in ends):
+        return False
     names = {called(one) for one in calls}
     if offer.atom == "started" or offer.filler == "measured" or names & set(_WEIGHTS):
         return False  # noise follows the data that it goes with
@@ -103,12 +109,15 @@ def _twice(offer: Offer) -> bool:
     return cuts and any(source.text(one) == offer.text for one in beside if one is not node)
 
 
-def _scaled(offer: Offer) -> bool:
+def _scaled(offer: Offer, last: int | None) -> bool | None:
     """Whether a size is so many times what it was, or half of it: whatever is indexed has room, any smaller index fits.
 
-    No index is any better then.
+    No index is any better then: None where it is not so, and the greatest is just the `last` that fits.
     """
-    return offer.filler == "factor" and bool(re.search(r" (?:\* \d|// 2)$", offer.text))
+    times = re.search(r" (?:\* (\d)|// 2)$", offer.text) if offer.filler == "factor" else None
+    old = integer(offer.spot, offer.node) if times is not None and last is not None else None  # type: ignore[arg-type]
+    exact = old and times is not None and times[1] and last is not None and old * int(times[1]) == last + 1
+    return None if exact else times is not None
 
 
 def _fitted_to_data(offer: Offer, count: Place | None) -> bool:
@@ -191,7 +200,7 @@ def _said(statement: ast.stmt) -> str | None:
     return ast.unparse(value) if isinstance(value, (ast.Call, ast.Subscript)) else None
 
 
-def _doubled(offers: Iterable[Offer], known: dict[tuple[int, bool], _Rows]) -> Iterator[Offer]:
+def _doubled(offers: Iterable[Offer], known: dict[tuple[int, bool], Sequence[_Rows]]) -> Iterator[Offer]:
     """Offers, each with what it makes of all that says the same in the function, or in terms beside its own.
 
     `known` keeps what that is, by the node.
@@ -203,10 +212,19 @@ def _doubled(offers: Iterable[Offer], known: dict[tuple[int, bool], _Rows]) -> I
             continue
         key = id(one.node), numbers
         if key not in known:
-            known[key] = [(node, {}) for node in twins(one.place)] if numbers else terms(one.place)
-        if known[key]:
-            rows = tuple((node, renamed(one.text, names)) for node, names in known[key])
-            yield replace(one, twins=rows, weight=one.weight + _TWICE)
+            known[key] = list(_alike(one.place)) if numbers else [terms(one.place)]
+        for group in known[key]:
+            rows = tuple((node, renamed(one.text, names)) for node, names in group)
+            if rows:
+                yield replace(one, twins=rows, weight=one.weight + _TWICE)
+
+
+def _alike(place: Place) -> Iterator[_Rows]:
+    """What says the same as a place does: in the same role in its function, and in any role in its statement."""
+    same, beside = twins(place), again(place)
+    yield [(node, {}) for node in same]
+    if set(beside) - set(same):
+        yield [(node, {}) for node in beside]
 
 
 def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
@@ -220,7 +238,8 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     count = counted(evidence)
     near = any(abs(one - other) == 1 and min(one, other) > 3 for one, other in itertools.pairwise(evidence.said))
     roomy = family == "index" or (evidence.crash is not None and evidence.crash.function == "__setitem__")
-    alike: dict[tuple[int, bool], _Rows] = {}
+    last = greatest(evidence)
+    alike: dict[tuple[int, bool], Sequence[_Rows]] = {}
     for spot in spots(evidence):
         undoes = parted is not None and parted.place is not None and _stands_at(spot, parted.place)
         for name, atom in atoms.items():
@@ -236,11 +255,11 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                 for one in _doubled(atom(spot, evidence), alike):
                     if stays and numbers and one.filler != "measured":  # which follows the data
                         continue
-                    apart = _of_data(one) or _of_check(one) or _twice(one) or (roomy and _scaled(one))
+                    apart = _of_data(one, evidence) or _of_check(one) or _twice(one) or (roomy and _scaled(one, last))
                     apart = apart or _fitted_to_data(one, count) or reads_unbound(one) or repeats(one)
                     if not apart and (not evidence.apart or _moves(one)):
                         more = went_well * (_STAYED if stays else _WENT_WELL) + _OTHER_KIND * changes_kind(one)
-                        more += _ONE_APART * (near and one.filler in _BY_ONE)
+                        more += _ONE_APART * (near and one.filler in _BY_ONE or _scaled(one, last) is None)
                         yield replace(one, weight=one.weight + more) if more else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import itertools
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -39,14 +40,22 @@ def followed(checker: Any, family: str) -> Iterator[Candidate]:
 def chained(evidence: Evidence, first: Candidate, texts: Mapping[str, str], family: str) -> Iterator[Candidate]:
     """Candidates that add a second edit to `first`. `evidence` and `texts` are of the program edited already."""
     family = "dtype" if is_cast(first) else family
-    for second in itertools.islice(found_in(evidence, family), SECOND):
-        if second.literal and second.culprit.line == first.culprit.line:  # the number that was changed already
-            continue
+    found = [one for one in found_in(evidence, family) if not (one.literal and _changed(one) == _changed(first))]
+    found.sort(key=lambda one: one.culprit.line != first.culprit.line or not one.literal)  # the rest of a row first
+    for second in found[:SECOND]:
         edits = tuple(_both(first, second, texts))
         if edits and len(edits) <= MOST:
             title = f"{first.title}; {second.title}" if second.title != first.title else first.title
             literal, source = first.literal or second.literal, _source(first, second)
             yield dataclasses.replace(first, edits=edits, title=title, literal=literal, source=source)
+
+
+def _changed(candidate: Candidate) -> tuple[str, int, int]:
+    """The file, the line and the number of the word in it that a candidate changes first."""
+    edit = candidate.edits[0]
+    old, new = (re.findall(r"\w+", text or "") for text in (edit.before, edit.after))
+    alike = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False))
+    return edit.file, edit.start_line, len(list(alike))
 
 
 def _source(first: Candidate, second: Candidate) -> FixSource | None:

@@ -31,6 +31,8 @@ CASTS = {
 }
 #: Dtypes that are chosen for a whole model, so that one value of another dtype is the odd one.
 SHORT = ("float16", "bfloat16")
+#: What values are kept as to save memory.
+STORED = ("int8", "float8_e4m3fn", "float8_e5m2")
 _METHODS = ("float", "double", "half", "bfloat16", "long", "int", "byte", "bool", "to")
 #: Calls whose results hold the values that they were given.
 _MOVING = (
@@ -39,6 +41,8 @@ _MOVING = (
 )  # fmt: skip
 #: Calls whose first operand is what is indexed.
 _INDEXED = ("__getitem__", "__setitem__", "gather", "index_select", "scatter", "scatter_", "take_along_dim")
+#: What makes numbers between whole ones, of which the nearest is meant where one is to be an index.
+_SPACED = ("linspace", "logspace", "div", "true_divide", "interpolate", "mul")
 _MADE = ("zeros", "ones", "empty", "full")
 _SQUARES = ("pow", "square", "__pow__")
 _REDUCTIONS = ("mean", "sum", "nanmean", "nansum")
@@ -190,6 +194,8 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
     if dtype.startswith("int") and "float" in operand.dtype:  # fractions are lost: only behind the last arithmetic
         computed = next((at for at, step in enumerate(alike) if step.function not in _MOVING), len(alike))
         alike = _cut_off(alike[: computed + 1])
+    if operand.dtype in STORED:  # and computed with elsewhere
+        alike = []
     inner = [step.places[0] for step in reversed(alike) if step.places]
     outer = [place for step in alike for place in step.places[1:2]]
     for place in [*inner, operand.place, *outer]:
@@ -197,6 +203,9 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
             yield from _copied(evidence, place)
         elif place is not None and editable(place):
             yield from _cast_at(evidence, place, method, operand.dtype)
+    for step in alike[-1:] if method == "long()" else ():
+        if step.places and step.function in _SPACED and editable(step.places[0]):
+            yield from _cast_at(evidence, step.places[0], "round().long()", operand.dtype)
 
 
 def _elsewhere_too(place: Place) -> bool:

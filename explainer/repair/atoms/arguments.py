@@ -9,7 +9,7 @@ from typing import Any
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
-from explainer.repair.atoms.common import DIMENSIONS, calls, expressions, integers, lengths, tensors, text, wanted
+from explainer.repair.atoms.common import DIMENSIONS, calls, expressions, greatest, integers, lengths, tensors, text, wanted
 from explainer.repair.atoms.signatures import lacking, said
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
@@ -34,6 +34,8 @@ OF_DATA, _COUNTED = ("minlength", "num_classes", "dim_size", "num_segments"), -1
 _PAIRS = 4
 #: Signs whose sides are not worth the same in the other order.
 _ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod)
+#: From which number on a `dim` is a size.
+_RANKS = 6
 #: How many sizes in scope a parameter may be given; how many in the place of a number.
 _SIZES, _FITTING = 8, 3
 
@@ -169,9 +171,15 @@ def _square(spot: Spot, evidence: Evidence, node: ast.Call) -> list[str]:
 
 
 def _fitting(spot: Spot, evidence: Evidence, default: int | None = None) -> list[str]:
-    """The names of numbers and lengths in scope that are one of the sizes in question, and not the default."""
-    sizes, known = wanted(evidence), {**lengths(spot, evidence), **integers(spot)}
-    return [one for one, value in known.items() if value in sizes and value != default][:_FITTING]
+    """The names of numbers and lengths in scope that are one of the sizes in question, and not the default.
+
+    Where an index is too large that is any from which on it would not be, the least first.
+    """
+    sizes, known, last = wanted(evidence), {**lengths(spot, evidence), **integers(spot)}, greatest(evidence)
+    if last is None or (default is not None and last < default):
+        return [one for one, value in known.items() if value in sizes and value != default][:_FITTING]
+    above = sorted((one for one, value in known.items() if last < value <= 2 * (last + 1)), key=lambda one: known[one])
+    return [text for one in above[:_FITTING] for text in (one, f"{one} + 1")]
 
 
 def _values(
@@ -186,7 +194,7 @@ def _values(
             yield one, "scope", weight
     for one, value in spot.scope.items():
         kept = one[4:-1] if one.startswith("len(") and not isinstance(default, (bool, int)) else one
-        if kept.endswith((f'["{name}"]', f".{name}")) and isinstance(value, int):
+        if kept.endswith((f'["{name}"]', f".{name}")) and isinstance(value, int) and value != default:
             yield kept, "setting", -0.5
     if name == "dtype":
         yield from ((f"torch.{one}", "dtype", 0.0) for one in _dtypes(evidence))
@@ -194,7 +202,7 @@ def _values(
         yield str(not default), "flag", _FLAG
     elif isinstance(default, str):
         yield from ((f'"{one}"', "mode", 0.1 * at) for at, one in enumerate(said(name, evidence)) if one != default)
-    elif name in DIMENSIONS:
+    elif name in DIMENSIONS and (type(default) is not int or abs(default) < _RANKS):
         others = [one for one in (-1, 1, 2, 0, -2) if one != default]
         yield from ((str(one), "rank", _DIMENSION + 0.2 * at) for at, one in enumerate(others))
     elif type(default) is int and name not in _SELDOM:

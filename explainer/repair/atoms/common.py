@@ -263,6 +263,12 @@ def wanted(evidence: Evidence) -> set[int]:
     return sizes | set(evidence.said) | fits | ({rest} if rest > 1 else set())
 
 
+def greatest(evidence: Evidence) -> int | None:
+    """The greatest index where one is too large for what it indexes; None where none is."""
+    known = [one for one in (evidence.crash.extents if evidence.crash is not None else ()) if one is not None]
+    return max((one[1] for one in known), default=None) if "out of" in evidence.message else None
+
+
 def proportional(value: int, evidence: Evidence) -> list[int]:
     """What a number would be for one of two sizes that the message names to become the other."""
     pairs = itertools.permutations(evidence.said[:_SAID], 2)

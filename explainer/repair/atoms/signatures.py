@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from explainer.bindings import fields_of
 from explainer.edits.evidence import Evidence
 from explainer.repair.atoms.common import DIMENSIONS, MODULES
 from explainer.source import called
@@ -42,7 +43,9 @@ def _of_program(node: ast.Call, evidence: Evidence) -> dict[str, Any]:
     function = found[0].node
     if isinstance(function, ast.ClassDef):
         made = [one for one in function.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
-        return dict(_given(made[0], node, skip=1)) if made else {}
+        fields = list(fields_of(function).items())[len(node.args) :]
+        given = {name: _plain(default) for name, default in fields if default is not None}
+        return dict(_given(made[0], node, skip=1)) if made else given
     if not isinstance(function, ast.FunctionDef):
         return {}
     method = isinstance(node.func, ast.Attribute) and function.args.args[:1] and function.args.args[0].arg == "self"

@@ -141,7 +141,7 @@ class Recorder:
         self.see(frame)
         step.devices = [str(value.device) for value in tensors]
         step.numbers = [taint.tree_of(value) for value in values if is_number(value)]
-        step.module = _layer(frame, self)
+        step.module, step.owner = _layer(frame, self), _owner(next(self.frames(frame), None))
         step.depth = 1 + max((source.depth for source in sources if source), default=0)
         # A chain that grows with every iteration is cut, else the whole training run stays in memory.
         step.inputs = sources if step.depth % _MOST_DEPTH else [None] * len(sources)
@@ -268,9 +268,9 @@ class Recorder:
 
 
 def _call_of(step: Step) -> tuple[Any, ...]:
-    """What two calls share that differ in their data alone: the place, the layer and the numbers given."""
+    """What two calls share that differ in their data alone: the place, the layers and the numbers given."""
     place = tuple(step.stack[0]) if step.stack and step.stack[0] else None
-    return step.function, place, id(step.module), tuple(int(tree[-1]) for tree in step.numbers)
+    return step.function, place, id(step.module), step.owner, tuple(int(tree[-1]) for tree in step.numbers)
 
 
 def _layer_of(step: Step, module: Any) -> tuple[Any, ...]:
@@ -307,6 +307,12 @@ class _Layers:
         calls = [{**call, "at": place(call["at"])} for call in made["calls"]]
         about = {"type": type(module).__name__, "own": made["own"], "parameters": list(made["parameters"])}
         return {**about, "numbers": numbers, "calls": calls}
+
+
+def _owner(frame: Any) -> int:
+    """Which layer of the program's own a frame is a method of; 0 of none."""
+    owner = frame.f_locals.get("self") if frame is not None and "self" in frame.f_code.co_varnames[:1] else None
+    return id(owner) if hasattr(owner, "_parameters") else 0
 
 
 def _layer(frame: Any, recorder: Recorder) -> Any:

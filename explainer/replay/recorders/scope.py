@@ -31,7 +31,7 @@ def _told(name: str, value: Any) -> dict[str, Any]:
         for key, inner in _fields(name, value):
             found.update(_named(key, inner))
             loaded = type(value) is dict and not is_tensor(inner)  # what a file keeps: `state["config"]["width"]`
-            if loaded or _are_settings(inner):  # `self.cfg.width`
+            if loaded or _are_settings(inner) or _are_sizes(inner):  # `self.cfg.width`, `teacher.widths[0]`
                 kept = ((deep, one) for deep, one in _fields(key, inner) if is_number(one) or type(one) is str)
                 found.update(row for deep, one in kept for row in _named(deep, one).items())
     except Exception:
@@ -44,6 +44,10 @@ def _are_settings(value: Any) -> bool:
     held = _own_fields(value).values()
     plain = sum(is_number(one) or isinstance(one, (str, float, bool)) for one in held)
     return plain > 1 and 2 * plain >= len(held)
+
+
+def _are_sizes(value: Any) -> bool:
+    return type(value) in (list, tuple) and len(value) <= _MOST_ENTRIES and all(map(is_number, value))
 
 
 def _named(name: str, value: Any) -> dict[str, Any]:
@@ -79,7 +83,7 @@ def _own_fields(value: Any) -> dict[str, Any]:
 
 def _fields(name: str, value: Any) -> list[tuple[str, Any]]:
     """The fields of a plain object or dict by the source that names them; asks no property."""
-    if type(value) in (list, tuple) and len(value) <= _MOST_ENTRIES and all(map(is_number, value)):
+    if _are_sizes(value):
         return [(f"{name}[{index}]", one) for index, one in enumerate(value)]
     if type(value) is dict:
         return [(f'{name}["{key}"]', one) for key, one in list(value.items())[:50] if isinstance(key, str)]

@@ -11,7 +11,10 @@ _MOST_STEPS = 80
 
 @dataclass(eq=False)
 class Step:
-    """One torch call: where the user's code made it (innermost frame first), what went in, what came out."""
+    """One torch call: where the user's code made it (innermost frame first), what went in, what came out.
+
+    `module` is the layer of torch's own in which it was made, `owner` the id of the program's own layer.
+    """
 
     function: str
     stack: list[Any]
@@ -20,6 +23,7 @@ class Step:
     numbers: list[Any] = field(default_factory=list)
     out: list[Any] = field(default_factory=list)
     module: Any = None
+    owner: int = 0
     depth: int = 0
     extents: list[Any] = field(default_factory=list)
     devices: list[str] = field(default_factory=list)

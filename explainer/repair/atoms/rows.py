@@ -1,0 +1,47 @@
+"""Rows of sizes, of which another is meant: the widths of this model, not of that one."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator, Sequence
+
+from explainer.edits.evidence import Evidence
+from explainer.repair.atoms.common import expressions, text, wanted
+from explainer.repair.offer import Offer
+from explainer.repair.spots import Spot
+
+#: How many rows are offered for one.
+_MOST = 6
+
+
+def row(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`zip(student.widths, WIDTHS)` -> `zip(student.widths, teacher.widths)`: as many sizes, one of them in question."""
+    sizes = wanted(evidence)
+    for node in expressions(spot):
+        own = _entries(spot, text(spot, node)) if isinstance(node, (ast.Name, ast.Attribute)) else []
+        others = [one for one in _rows(spot) if own and _suits(own, _entries(spot, one), sizes)]
+        beside = _beside(spot, node)
+        for at, other in enumerate(one for one in others[:_MOST] if one not in beside):
+            yield Offer("row", spot, node, other, "scope", 0.1 * at)
+
+
+def _suits(own: Sequence[int], other: Sequence[int], sizes: set[int]) -> bool:
+    """Whether a row has as many sizes, and one that is in question in the place of another that is."""
+    pairs = [pair for pair in zip(own, other, strict=False) if pair[0] != pair[1]]
+    return len(own) == len(other) and any(one in sizes and new in sizes for one, new in pairs)
+
+
+def _rows(spot: Spot) -> list[str]:
+    return [one[:-3] for one in spot.scope if one.endswith("[0]")]
+
+
+def _entries(spot: Spot, name: str) -> list[int]:
+    values = (spot.scope.get(f"{name}[{at}]") for at in itertools.count())
+    return list(itertools.takewhile(lambda one: isinstance(one, int), values))
+
+
+def _beside(spot: Spot, node: ast.AST) -> list[str]:
+    """What the same call is given beside a row: it is not meant to get one twice."""
+    parent = spot.place.source.parent_of(node)
+    return [text(spot, one) for one in parent.args if one is not node] if isinstance(parent, ast.Call) else []
