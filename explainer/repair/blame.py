@@ -112,9 +112,10 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         run = checker.tried[edits]
         counted = features(candidate, run, control, judgement, evidence, where)
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control), counted))
+    found = [one for one in found if not any(set(other.candidate.edits) < set(one.candidate.edits) for other in found)]
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own or _generated(found, control)
-    if first is not None and not first.forgets and not first.counted.get("recomputed"):
+    if first is not None and not (first.forgets or first.drops or first.counted.get("recomputed")):
         found[found.index(first)] = first = replace(first, score=first.score + BETTER)
     found.sort(key=lambda one: (_last(one), -one.score))
     if own is not None and first is not None and first.line == found[0].line:

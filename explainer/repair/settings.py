@@ -13,6 +13,8 @@ from explainer.source import Source, loaded
 
 #: How many places that give one setting its value are told apart.
 _MOST = 4
+#: How far properties are followed that read others.
+_DEEP = 2
 #: How many values of unpacked dicts are looked at.
 _MOST_UNPACKED = 12
 
@@ -30,13 +32,19 @@ def loops(place: Place) -> Iterator[ast.expr]:
         node = place.source.parent_of(node)
 
 
-def settings(node: ast.AST, evidence: Evidence) -> Iterator[Place]:
-    """The places that give settings their values which an expression reads: `cfg.depth`, `args["depth"]`, `DEPTH`."""
+def settings(node: ast.AST, evidence: Evidence, deep: int = _DEEP) -> Iterator[Place]:
+    """The places that give settings their values which an expression reads: `cfg.depth`, `args["depth"]`, `DEPTH`.
+
+    Behind one that a property computes, those that it reads.
+    """
     for name in _read(node):
         if name not in evidence.settings:
             evidence.settings[name] = [place for source in evidence.sources_seen() for place in _given(source, name)]
         if len(evidence.settings[name]) <= _MOST:
-            yield from evidence.settings[name]
+            for place in evidence.settings[name]:
+                yield place
+                computed = isinstance(place.source.function_at(place.span.line), ast.FunctionDef)
+                yield from settings(place.node, evidence, deep - 1) if computed and deep else ()
     if any(isinstance(one, ast.keyword) and one.arg is None for one in ast.walk(node)):
         if "**" not in evidence.settings:
             evidence.settings["**"] = list(_unpacked(evidence))
@@ -87,6 +95,7 @@ def _given(source: Source, name: str) -> Iterator[Place]:
         if isinstance(node, ast.ClassDef):
             value = next((one.value for one in node.body if isinstance(one, ast.AnnAssign)
                           and isinstance(one.target, ast.Name) and one.target.id == name), None)  # fmt: skip
+            value = value or _computed(node, name)
         elif isinstance(node, ast.Dict):
             value = next((given for key, given in zip(node.keys, node.values, strict=True)
                           if isinstance(key, ast.Constant) and key.value == name), None)  # fmt: skip
@@ -97,6 +106,15 @@ def _given(source: Source, name: str) -> Iterator[Place]:
             value = node.value if named else None
         if value is not None:
             yield Place(source, value)
+
+
+def _computed(owner: ast.ClassDef, name: str) -> ast.expr | None:
+    """What a property of a class computes in one line."""
+    for one in owner.body:
+        if isinstance(one, ast.FunctionDef) and one.name == name and any("property" in ast.unparse(mark) for mark in one.decorator_list):
+            last = one.body[-1]
+            return last.value if isinstance(last, ast.Return) else None
+    return None
 
 
 def _of_call(node: ast.Call, name: str) -> ast.expr | None:

@@ -94,17 +94,19 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     yield from callers
     yield from _bound(evidence, callers)
     handed = list(_handed(evidence, binding))
+    handed += _bound(evidence, handed)
     yield from handed
-    yield from _bound(evidence, handed)
     if evidence.placed:
         yield from _decided(evidence)
     yield from (Spot(place, "returned", 1, scope=scope_at(evidence, place)) for place in lengths(evidence))
     if ragged(evidence):
         yield from (Spot(place, role, distance) for place, role, distance in makers(evidence))
-    yield from _settings(evidence, [*near, *built])
+    yield from _settings(evidence, [*near, *built, *handed])
     for spot in (*near, *built, *attributes, *callers):
         yield from (Spot(one, "setting", spot.distance + 2) for one in defaults(spot.place, spot.scope))
-    yield from _numbers(evidence)
+    numbers = list(_numbers(evidence))
+    yield from numbers
+    yield from _callers(evidence, numbers)
 
 
 def _behind(evidence: Evidence) -> Iterator[Spot]:

@@ -143,7 +143,7 @@ def _run(checker: Any, queue: Sequence[Proposal], progress: Callable[[str], None
     costs = {one.candidate.edits: one.cost for one in queue}
     best = math.inf
     for tried, (candidate, _, judgement) in enumerate(checker.runs((one.candidate for one in queue), progress), 1):
-        if judgement is not None and not judgement.doubts:
+        if judgement is not None and not (judgement.doubts or candidate.literal):  # any number is made to fit
             best = min(best, costs[candidate.edits])
         if tried >= least and (tried >= len(queue) or queue[tried].cost > best + MARGIN):
             break

@@ -21,6 +21,7 @@ def with_ties(checker: Any, held: list[Verdict]) -> list[Verdict]:
         return held
     alike = [one for one in held if alignments(one.candidate.edits)]
     others = [one for one in alike[1:] if other_places(first.candidate.edits, one.candidate.edits)]
+    others = [one for one in others if _as_well(checker, one, first)]
     others = others or _otherwise_aligned(checker, first, checker.control())
     if not others:
         return held
@@ -35,8 +36,21 @@ def _otherwise_aligned(checker: Any, first: Verdict, control: Run) -> list[Verdi
         other = dataclasses.replace(first.candidate, edits=edits, title=first.candidate.title.replace(old, new))
         run = checker.tried_with(other, control)
         if run is not None and passes(run, control):
-            return [checker.passed(other, run, control, Judgement())]
+            verdict = checker.passed(other, run, control, Judgement())
+            if _as_well(checker, verdict, first):
+                return [verdict]
     return []
+
+
+def _as_well(checker: Any, other: Verdict, first: Verdict) -> bool:
+    """Whether with another edit nothing more is warned of, and the models do not hand back the very same values."""
+    runs = [checker.tried_with(one.candidate, checker.control()) for one in (other, first)]
+    if None in runs:
+        return True
+    warned, plain = (set(run.answer.get("warnings", ())) for run in runs)
+    made = [[one.get("made") for one in (run.answer.get("seen") or {}).get("models", ())] for run in runs]
+    same = made[0] == made[1] and any(made[0])
+    return not (warned - plain or same)
 
 
 def fits_turned(checker: Any, candidate: Candidate) -> bool:

@@ -12,6 +12,7 @@ import textwrap
 import time
 import types
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -31,6 +32,8 @@ _MODES = ("enable_grad", "no_grad", "inference_mode")
 _FURTHER = 3
 #: So many edits of each part are looked at, however many get past the call.
 _LEAST = 30
+#: How many of one line count where it is asked whether enough have got past.
+_OF_LINE = 3
 #: What becomes of an edit: it fails as before, fails otherwise, fails in the same way further on, gets past the call;
 #: or it cannot be told here.
 SAME, OTHER, MOVED, PASSES, UNKNOWN = "same", "other", "moved", "passes", "unknown"
@@ -86,7 +89,7 @@ class Sieve:
             sys.modules["torch"].nn.Module.__init__ = self._plain
 
     def taken(self, error: BaseException) -> list[str]:
-        """How each edit fares, until enough have got past the call."""
+        """How each edit fares, until enough of several lines have got past the call."""
         self._unwatch()
         self.anew = Anew(error, self.folder, self.entered, self._tree)
         self.frames = [one for one in frames_of(error) if one[0].f_code.co_filename.startswith(self.folder)]
@@ -96,10 +99,13 @@ class Sieve:
         root = roots[0][1] if roots else None
         self.inner = [frame for frame, _ in steps[roots[0][0] :]] if roots else []
         found: list[str] = []
+        past: Counter[Any] = Counter()
         for edits in self.changes:
-            if time.process_time() > self.until or (found.count(PASSES) >= self.enough and len(found) >= _LEAST):
+            enough = sum(min(count, _OF_LINE) for count in past.values()) >= self.enough
+            if time.process_time() > self.until or (enough and len(found) >= _LEAST):
                 break
             found.append(self._guarded(edits, root))
+            past[edits[0]["file"], edits[0]["start"]] += found[-1] == PASSES
         return found
 
     def _guarded(self, edits: Sequence[Change], root: Any) -> str:

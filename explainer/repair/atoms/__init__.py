@@ -54,6 +54,7 @@ ATOMS: dict[str, Atom] = {
     "swap": arguments.swap,
     "drop": arguments.drop,
     "keyword": arguments.keyword,
+    "namesake": arguments.namesake,
     "sibling": arguments.sibling,
     "element": arguments.element,
     "call": calls.call,

@@ -12,6 +12,7 @@ from explainer.edits.place import Place
 from explainer.repair.atoms.common import DIMENSIONS, calls, expressions, greatest, integers, lengths, tensors, text, wanted
 from explainer.repair.atoms.signatures import lacking, said
 from explainer.repair.offer import Offer
+from explainer.repair.settings import settings
 from explainer.repair.spots import Spot
 from explainer.source import called, with_arguments
 
@@ -163,6 +164,30 @@ def keyword(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer(kind, spot, node, with_argument(spot, node, f"{name}={value}"), why, weight)
 
 
+def namesake(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`GRU(a, b)` -> `GRU(a, b, num_layers=num_layers)`: a parameter for which the program has what is called so."""
+    for node in calls(spot):
+        for name, default in lacking(node, evidence).items():
+            for value, weight in _called_so(spot, evidence, node, name, default):
+                yield Offer("namesake", spot, node, with_argument(spot, node, f"{name}={value}"), "", weight)
+
+
+def _called_so(spot: Spot, evidence: Evidence, node: ast.Call, name: str, default: Any) -> Iterator[tuple[str, float]]:
+    """Names, fields and settings that are called as a parameter is, and are worth another number than its default."""
+    around = _given_around(spot, node, name)
+    if around is not None:
+        yield around, -0.8
+    for one, weight in ((name, -0.6), (f"self.{name}", -0.4)):
+        if isinstance(spot.scope.get(one), int) or one in _parameters(spot):
+            yield one, weight
+    for one, value in spot.scope.items():
+        kept = one[4:-1] if one.startswith("len(") and not isinstance(default, (bool, int)) else one
+        if kept.endswith((f'["{name}"]', f".{name}")) and isinstance(value, int) and value != default:
+            yield kept, -0.5
+    for one in _owners(node) if settings(ast.Attribute(ast.Name("_"), name, ast.Load()), evidence) else ():
+        yield f"{one}.{name}", -0.5
+
+
 def _square(spot: Spot, evidence: Evidence, node: ast.Call) -> list[str]:
     """The sizes that a sparse matrix may be meant to have, which else has those of its largest indices."""
     if called(node) != "sparse_coo_tensor" or len(node.args) > 2:
@@ -185,17 +210,7 @@ def _fitting(spot: Spot, evidence: Evidence, default: int | None = None) -> list
 def _values(
     spot: Spot, evidence: Evidence, node: ast.Call, name: str, default: Any
 ) -> Iterator[tuple[str, str, float]]:
-    """What a parameter may be given: what has its name, another flag or dimension, a number, a size in question."""
-    around = _given_around(spot, node, name)
-    if around is not None:
-        yield around, "scope", -0.8
-    for one, weight in ((name, -0.6), (f"self.{name}", -0.4)):
-        if isinstance(spot.scope.get(one), int) or one in _parameters(spot):
-            yield one, "scope", weight
-    for one, value in spot.scope.items():
-        kept = one[4:-1] if one.startswith("len(") and not isinstance(default, (bool, int)) else one
-        if kept.endswith((f'["{name}"]', f".{name}")) and isinstance(value, int) and value != default:
-            yield kept, "setting", -0.5
+    """What a parameter may be given: another flag or dimension, a number, a size in question."""
     if name == "dtype":
         yield from ((f"torch.{one}", "dtype", 0.0) for one in _dtypes(evidence))
     elif isinstance(default, bool):
@@ -208,10 +223,27 @@ def _values(
     elif type(default) is int and name not in _SELDOM:
         sized = _COUNTED if name in OF_DATA else _SIZED
         yield from ((one, "size", sized + 0.1 * at) for at, one in enumerate(_fitting(spot, evidence, default)))
+        if name in OF_DATA and (width := _lacking_width(spot, evidence)):
+            yield str(width), "width", _COUNTED
         numbers = [one for one in _NUMBERS if one != default and (one or default < 2)]  # no count becomes none at all
+        numbers = numbers if default < _RANKS else []  # nor a width one
         yield from ((str(one), "near", _NUMBER + 0.2 * at) for at, one in enumerate(numbers))
     elif default is None and "dim" not in name:
         yield from ((one, "size", _SIZED + 0.1 * at) for at, one in enumerate(_sizes(spot, evidence)))
+
+
+def _owners(node: ast.Call) -> list[str]:
+    """The objects whose fields a call is given: `spec` of `conv_out(size, spec.kernel)`."""
+    given = [one for one in (*node.args, *(word.value for word in node.keywords)) if isinstance(one, ast.Attribute)]
+    return list(dict.fromkeys(one.value.id for one in given if isinstance(one.value, ast.Name)))
+
+
+def _lacking_width(spot: Spot, evidence: Evidence) -> int | None:
+    """How wide what a place makes would have to be, as a part of an operand, for that to be as wide as is asked for."""
+    made, crash = spot.shape, evidence.crash
+    widths = [shape[-1] for shape, _ in (crash.before if crash is not None else ())[:1] if shape]
+    apart = min((one - width for width in widths for one in evidence.said if one > width), default=0)
+    return made[-1] + apart if made and 0 < apart <= made[-1] else None
 
 
 def _given_around(spot: Spot, node: ast.AST, name: str) -> str | None:
