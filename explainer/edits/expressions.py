@@ -159,3 +159,10 @@ def even(tree: list[Any], replaced: dict[tuple[Any, ...], int]) -> bool:
 def product(sizes: list[int]) -> str:
     """`16 * 5 * 5` for [16, 5, 5]; sizes of one are left out."""
     return " * ".join(str(size) for size in sizes if size != 1) or "1"
+
+
+def summands(node: ast.expr) -> list[ast.expr]:
+    """The terms of a sum, from left to right; an expression that is none itself."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return summands(node.left) + summands(node.right)
+    return [node]

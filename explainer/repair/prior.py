@@ -23,6 +23,8 @@ ATOM: Mapping[str, float] = {
     "measure": 0.6,
     "field": 0.8,
     "row": 0.1,
+    "marked": 0.1,
+    "repeated": 0.2,
     "key": 0.7,
     "keyword": 1.2,
     "namesake": 1.2,
@@ -125,6 +127,7 @@ SAMPLES = (
     "nonempty",
     "shared",
     "trimmed",
+    "marked",
     "widened",
     "started",
     "swap",
@@ -157,7 +160,7 @@ _USUAL, _UNFITTED = 0.6, 2.0
 _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "named-so": 5.0, "misplaced": 7.0, "counts-all": -3.0,
             "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.5, "apart": -1.5}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
-           "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake")  # fmt: skip
+           "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated", "marked")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

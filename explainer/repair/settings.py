@@ -111,7 +111,11 @@ def _given(source: Source, name: str) -> Iterator[Place]:
 def _computed(owner: ast.ClassDef, name: str) -> ast.expr | None:
     """What a property of a class computes in one line."""
     for one in owner.body:
-        if isinstance(one, ast.FunctionDef) and one.name == name and any("property" in ast.unparse(mark) for mark in one.decorator_list):
+        if (
+            isinstance(one, ast.FunctionDef)
+            and one.name == name
+            and any("property" in ast.unparse(mark) for mark in one.decorator_list)
+        ):
             last = one.body[-1]
             return last.value if isinstance(last, ast.Return) else None
     return None

@@ -259,7 +259,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                     apart = apart or _fitted_to_data(one, count) or reads_unbound(one) or repeats(one)
                     if not apart and (not evidence.apart or _moves(one)):
                         more = went_well * (_STAYED if stays else _WENT_WELL) + _OTHER_KIND * changes_kind(one)
-                        more += _ONE_APART * (near and one.filler in _BY_ONE or _scaled(one, last) is None)
+                        more += _ONE_APART * ((near and one.filler in _BY_ONE) or _scaled(one, last) is None)
                         yield replace(one, weight=one.weight + more) if more else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

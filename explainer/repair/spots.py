@@ -93,7 +93,7 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     callers = list(_callers(evidence, [*near, *attributes]))
     yield from callers
     yield from _bound(evidence, callers)
-    handed = list(_handed(evidence, binding))
+    handed = list(_handed(evidence, [*behind[:_NEAREST], *binding]))
     handed += _bound(evidence, handed)
     yield from handed
     if evidence.placed:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from explainer.edits.candidate import Candidate
 from explainer.edits.cut_out import is_column, shares_out
 from explainer.edits.evidence import Evidence, Step
+from explainer.edits.generators.samples import returned_as
 from explainer.edits.generators.slices import Operand, argument_places, chain, editable, operands, trunk
 from explainer.edits.kinds import methods, operators
 from explainer.edits.kinds.arguments import set_argument
@@ -196,7 +197,7 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
         alike = _cut_off(alike[: computed + 1])
     if operand.dtype in STORED:  # and computed with elsewhere
         alike = []
-    inner = [step.places[0] for step in reversed(alike) if step.places]
+    inner = [place for step in reversed(alike) for place in (*step.places[:1], *returned_as(evidence, step))]
     outer = [place for step in alike for place in step.places[1:2]]
     for place in [*inner, operand.place, *outer]:
         if place is not None and operand.place is None and _elsewhere_too(place):

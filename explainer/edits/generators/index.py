@@ -11,6 +11,7 @@ from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer, Step
+from explainer.edits.expressions import summands
 from explainer.edits.generators.sites import LEAVING
 from explainer.edits.generators.sizes import built_for
 from explainer.edits.generators.slices import chain, editable, operands, trunk
@@ -152,7 +153,7 @@ def ranged(evidence: Evidence) -> Iterator[Candidate]:
 
 def _parts(place: Place) -> list[str]:
     """The sums that are left when terms are dropped, those with fewer terms first; names before numbers."""
-    summed = _summands(place.node)
+    summed = summands(place.node) if isinstance(place.node, ast.expr) else []
     if len(summed) < 2:
         return []
     texts = [place.source.text(node) for node in summed]
@@ -160,12 +161,6 @@ def _parts(place: Place) -> list[str]:
     single = sorted((texts[at] for at in whole), key=str.isdigit)
     without = [" + ".join(text for at, text in enumerate(texts) if at != left) for left in reversed(whole)]
     return list(dict.fromkeys([*without, *single] if len(texts) == 2 else [*single, *without]))
-
-
-def _summands(node: ast.AST) -> list[ast.AST]:
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return _summands(node.left) + _summands(node.right)
-    return [node]
 
 
 def enlarged(evidence: Evidence) -> Iterator[Candidate]:

@@ -86,7 +86,7 @@ def _origins_of_data(evidence: Evidence, operand: Operand) -> Iterator[tuple[Ste
     path = data_path(evidence, operand)
     sample = next((step for step in path if step.shape == operand.shape[1:]), None)
     if sample is not None:
-        yield sample, returned_as(evidence, sample)
+        yield sample, next(returned_as(evidence, sample), None)
     for step in reversed(path):
         yield step, next((one for one in step.places if editable(one)), None)
 

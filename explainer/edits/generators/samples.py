@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place, bound_above
+from explainer.source import stored
 
 
 def _methods(evidence: Evidence, name: str) -> Iterator[Place]:
@@ -17,16 +18,18 @@ def _methods(evidence: Evidence, name: str) -> Iterator[Place]:
 
 
 def _returned(function: ast.AST) -> Iterator[ast.expr]:
-    """The parts of what a function returns: a tuple's elements, a dict's values, or the value itself."""
+    """The parts of what a function returns: elements of tuples, values of dicts, or the value itself."""
     for node in ast.walk(function):
         if isinstance(node, ast.Return) and node.value is not None:
-            value = node.value
-            if isinstance(value, (ast.Tuple, ast.List)):
-                yield from value.elts
-            elif isinstance(value, ast.Dict):
-                yield from value.values
-            else:
-                yield value
+            yield from _parts(node.value)
+
+
+def _parts(value: ast.expr) -> Iterator[ast.expr]:
+    inner = value.values if isinstance(value, ast.Dict) else getattr(value, "elts", None)
+    for one in inner or ():
+        yield from _parts(one)
+    if inner is None:
+        yield value
 
 
 def parts_returned(evidence: Evidence) -> Iterator[Place]:
@@ -35,12 +38,16 @@ def parts_returned(evidence: Evidence) -> Iterator[Place]:
         yield from (method.at(part) for part in _returned(method.node) if not isinstance(part, ast.Constant))
 
 
-def returned_as(evidence: Evidence, step: Step) -> Place | None:
-    """The part of what a `__getitem__` returns that is a step's result under its name: `x` in `return x, label`."""
+def returned_as(evidence: Evidence, step: Step) -> Iterator[Place]:
+    """The parts of what a `__getitem__` returns that are a step's result, or a part of it, under a name of its own.
+
+    `x` in `return x, label`, behind `x, label = rows[i]` too.
+    """
     made = step.place
     for part in parts_returned(evidence) if made is not None else ():
-        scope = part.source.scope_at(part.span.line)
-        bound = bound_above(scope, part.text, part.span.line) if isinstance(part.node, ast.Name) else None
-        if made is not None and bound is not None and part.source is made.source and bound.value is made.node:
-            return part
-    return None
+        if made is not None and part.source is made.source and isinstance(part.node, ast.Name):
+            bound = bound_above(part.source.scope_at(part.span.line), part.text, part.span.line)
+            statement = bound or made.source.parent_of(made.node)
+            named = isinstance(statement, ast.Assign) and part.node.id in stored(statement)
+            if named and statement.value is made.node:  # type: ignore[union-attr]
+                yield part

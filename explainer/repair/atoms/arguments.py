@@ -9,7 +9,17 @@ from typing import Any
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
-from explainer.repair.atoms.common import DIMENSIONS, calls, expressions, greatest, integers, lengths, tensors, text, wanted
+from explainer.repair.atoms.common import (
+    DIMENSIONS,
+    calls,
+    expressions,
+    greatest,
+    integers,
+    lengths,
+    tensors,
+    text,
+    wanted,
+)
 from explainer.repair.atoms.signatures import lacking, said
 from explainer.repair.offer import Offer
 from explainer.repair.settings import settings

@@ -29,6 +29,10 @@ from explainer.repair.spots import Spot
 from explainer.source import called, loaded, of_self, stored
 
 _MOST, _DERIVED = 8, 4
+#: What a layer reads and what it gives, each by the other's name.
+_PAIRED = (("in_features", "out_features"), ("in_channels", "out_channels"), ("input_size", "hidden_size"),
+           ("num_embeddings", "embedding_dim"))  # fmt: skip
+_ENDS = {one: other for pair in _PAIRED for one, other in (pair, pair[::-1])}
 #: How many expressions there are for a number that another is to become.
 _PROPORTIONAL = 5
 _OF_SIZES = (ast.Mult, ast.Add, ast.Sub, ast.FloorDiv)
@@ -235,6 +239,8 @@ def field(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         own = ast.unparse(node) if _is_field(spot, node) else ""
         if not own or _inside(spot, node) or own in spot.scope:
             continue
+        if (other := _ENDS.get(node.attr)) is not None:  # type: ignore[attr-defined]
+            yield Offer("field", spot, node, f"{ast.unparse(node.value)}.{other}", "end", -0.4)  # type: ignore[attr-defined]
         known = {*spot.scope, *(ast.unparse(one) for one in expressions(spot))}  # what is read there is not meant twice
         read = dict.fromkeys(ast.unparse(one) for one in ast.walk(function) if _is_field(spot, one))  # type: ignore[arg-type]
         others = [one for one in read if one not in known and not _apart(one, node)]
