@@ -76,6 +76,7 @@ ATOM: Mapping[str, float] = {
     "prepared": 0.2,
     "unpacked": 0.2,
     "reduction": 2.4,
+    "folded": 0.6,
     "copied": 0.3,
     "shared": 0.4,
     "block": 0.6,
@@ -105,19 +106,20 @@ ROLE: Mapping[str, float] = {
     "number": 0.7,
 }
 #: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
-GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "namesake", "sibling",
-          "derived", "uncalled", "severed", "likewise", "rebound", "branched", "parameter", "adjusted", "unreturned",
-          "copied", "dropped")  # fmt: skip
-DTYPES = ("value", "keyword", "namesake", "swap", "unwrap", "drop", "key", "name", "call", "index", "element", "statement", "order",
-          "sibling", "derived", "uncalled", "copied", "operator", "parameter", "adjusted", "likewise", "rebound",
-          "branched", "unreturned", "prepared", "dropped")  # fmt: skip
+GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "namesake",
+          "sibling", "derived", "uncalled", "severed", "likewise", "rebound", "branched", "parameter", "adjusted",
+          "unreturned", "copied", "dropped")  # fmt: skip
+DTYPES = ("value", "keyword", "namesake", "swap", "unwrap", "drop", "key", "name", "call", "index", "element",
+          "statement", "order", "sibling", "derived", "uncalled", "copied", "operator", "parameter", "adjusted",
+          "likewise", "rebound", "branched", "unreturned", "prepared", "dropped")  # fmt: skip
 #: What can keep values finite; sizes and layouts have no part in that.
-VALUES = ("operator", "call", "keyword", "namesake", "value", "literal", "dimension", "unwrap", "drop", "order", "derived", "name",
-          "statement", "bound", "sibling", "measure", "paired", "dropped", "likewise", "rebound", "branched",
-          "adjusted", "parameter", "prepared", "uncalled", "swap", "key", "index", "level", "condition")  # fmt: skip
+VALUES = ("operator", "call", "keyword", "namesake", "value", "literal", "dimension", "unwrap", "drop",
+          "order", "derived", "name", "statement", "bound", "sibling", "measure", "paired", "dropped",
+          "likewise", "rebound", "branched", "adjusted", "parameter", "prepared", "uncalled", "swap",
+          "key", "index", "level", "condition")  # fmt: skip
 #: What can build the model that was saved, or load what was meant; what is computed has no part in that.
-LOADING = ("key", "order", "keyword", "namesake", "sibling", "derived", "parameter", "size", "literal", "uncalled", "filtered",
-           "adjusted", "likewise", "rebound", "swap", "name", "call", "statement", "value", "copied",
+LOADING = ("key", "order", "keyword", "namesake", "sibling", "derived", "parameter", "size", "literal", "uncalled",
+           "filtered", "adjusted", "likewise", "rebound", "swap", "name", "call", "statement", "value", "copied",
            "prepared")  # fmt: skip
 #: What can make samples alike; other or fewer data would, too, and repair nothing.
 SAMPLES = (
@@ -160,7 +162,8 @@ _USUAL, _UNFITTED = 0.6, 2.0
 _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "named-so": 5.0, "misplaced": 7.0, "counts-all": -3.0,
             "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.5, "apart": -1.5}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
-           "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated", "marked")  # fmt: skip
+           "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
+           "marked")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

@@ -119,7 +119,7 @@ def kind(scope: Mapping[str, Any], name: str) -> str | None:
 
 
 def _exchanged(old: ast.AST, new: ast.AST) -> Iterator[tuple[str, str]]:
-    """The names, dotted ones as they are, that stand at the same place of two expressions that are alike but for them."""
+    """The names, dotted or not, that stand at the same place of two expressions that are alike but for them."""
     if isinstance(old, ast.Name) and isinstance(new, ast.Name):
         if old.id != new.id:
             yield old.id, new.id

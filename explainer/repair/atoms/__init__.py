@@ -109,6 +109,7 @@ ATOMS: dict[str, Atom] = {
     "parameter": unused.parameter,
     "unpacked": unused.unpacked,
     "reduction": reductions.reduction,
+    "folded": reductions.folded,
     "moved": devices.moved,
     "placed": devices.placed,
     "copied": owners.copied,
