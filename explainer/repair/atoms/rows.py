@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
@@ -37,8 +36,10 @@ def _rows(spot: Spot) -> list[str]:
 
 
 def _entries(spot: Spot, name: str) -> list[int]:
-    values = (spot.scope.get(f"{name}[{at}]") for at in itertools.count())
-    return list(itertools.takewhile(lambda one: isinstance(one, int), values))
+    found: list[int] = []
+    while isinstance(value := spot.scope.get(f"{name}[{len(found)}]"), int):
+        found.append(value)
+    return found
 
 
 def _beside(spot: Spot, node: ast.AST) -> list[str]:
