@@ -202,8 +202,14 @@ def _searched(fallback: tuple[Diagnosis, Remedy] | None, match: Match, scene: Sc
             remedy = replace(remedy, refuted=True)
         if found.edits and not remedy.edits:
             known = diagnosis.culprit is not None and not remedy.refuted
-            remedy = replace(found, culprit=None if known else found.culprit, refuted=remedy.refuted)
+            refuted = remedy.refuted or not _at_culprit(found, diagnosis)  # what runs stands elsewhere
+            remedy = replace(found, culprit=None if known else found.culprit, refuted=refuted)
     return _with_odd(_with(diagnosis, found if found.checked else remedy, None), scene, stages)
+
+
+def _at_culprit(found: Remedy, diagnosis: Diagnosis) -> bool:
+    at = diagnosis.culprit
+    return at is None or any(_stands_at(edit, at) for edit in found.fixes[0].edits)
 
 
 def _with_odd(diagnosis: Diagnosis, scene: Scene, stages: Stages) -> Diagnosis:

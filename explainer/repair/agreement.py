@@ -127,10 +127,15 @@ def _names(text: str) -> set[str]:
     return set(_NAME.findall(text))
 
 
+#: The width that a layer gives, read of the layer.
+_OF_LAYER = re.compile(r"\.(?:out_features|out_channels|embedding_dim|hidden_size)\b")
+
+
 def recomputes(candidate: Candidate) -> bool:
     """Whether a size that is computed of names, `Linear(hidden + extra, n)`, would be computed otherwise.
 
-    Whoever wrote it knew what meets there: what comes in is odd rather than the sum.
+    Whoever wrote it knew what meets there: what comes in is odd rather than the sum. Not where the new size is read of
+    the layer before, which knows it.
     """
     for edit in candidate.edits:
         before, after = parsed(edit.before), parsed(edit.after)
@@ -142,8 +147,9 @@ def recomputes(candidate: Candidate) -> bool:
                 pair for one, other in zip(*calls, strict=True) for pair in zip(one.args, other.args, strict=False)
             ]
             changed = [one for one, other in pairs if ast.unparse(one) != ast.unparse(other)]
+            follows = bool(_OF_LAYER.search(edit.after or "")) and not _OF_LAYER.search(edit.before or "")
             if changed and all(isinstance(one, ast.BinOp) and len(loaded(one)) > 1 for one in changed[-1:]):
-                return True
+                return not follows
     return False
 
 

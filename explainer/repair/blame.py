@@ -151,7 +151,7 @@ def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
     """What the surest generator offered of what comes first at all, of its offers the smallest change."""
     best = min(map(_last, found), default=0)
     offered = [one for one in found if one.candidate.tier != PAIRED and _kind(one.candidate) == "generator"
-               and _last(one) == best]  # fmt: skip
+               and _last(one) == best and not one.counted.get("reshaped=two")]  # fmt: skip
     if control is None or not offered:
         return None
     rank = lambda one: (bool(one.judgement.doubts), one.candidate.tier, *ties(one.candidate, one.run, control))  # noqa: E731

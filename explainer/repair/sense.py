@@ -54,6 +54,9 @@ def repeats(offer: Offer) -> bool:
         return False
     if _undecided(new) > _undecided(offer.node):
         return True
+    above = offer.place.source.parent_of(offer.node)
+    if _idle(new) or (isinstance(above, ast.Compare) and _text(new) in [_text(one) for one in _sides(above, offer)]):
+        return True
     return any(_again(before, after, offer) for before, after in _arguments(offer.node, new)) or _beside(offer, new)
 
 
@@ -62,6 +65,15 @@ def _undecided(node: ast.AST) -> int:
     """In how many choices of an expression both branches are the same."""
     choices = [one for one in ast.walk(node) if isinstance(one, ast.IfExp)]
     return sum(ast.unparse(one.body) == ast.unparse(one.orelse) for one in choices)
+
+
+def _idle(node: ast.AST) -> bool:
+    """Whether something is compared with itself."""
+    return any(isinstance(one, ast.Compare) and _text(one.left) == _text(one.comparators[0]) for one in ast.walk(node))
+
+
+def _sides(compared: ast.Compare, offer: Offer) -> list[ast.expr]:
+    return [one for one in (compared.left, *compared.comparators) if one is not offer.node]
 
 
 #: The text of a node that is asked for again with each offer at its place.

@@ -148,7 +148,7 @@ def _read_at(place: Place) -> Place:
 def scope_at(evidence: Evidence, place: Place) -> Mapping[str, Any]:
     """What was in scope in the function of a place: as it failed, as a layer was built there, as it called torch."""
     frame = evidence.frame_of(place)
-    return frame.scope if frame is not None else _of_builder(evidence, place) or evidence.scope_of(place)
+    return frame.scope if frame is not None else {**evidence.scope_of(place), **_of_builder(evidence, place)}
 
 
 def _built(evidence: Evidence) -> Iterator[Spot]:
@@ -389,8 +389,14 @@ def _of_builder(evidence: Evidence, place: Place) -> Mapping[str, Any]:
         return _NONE
     first, last, file = function.lineno, function.end_lineno or 0, place.source.file
     calls: list[Call] = [call for layer in evidence.layers for call in layer.calls]
-    inside = (one for one in calls if one.place.source.file == file and first <= one.place.span.line <= last)
-    return next((one.scope for one in inside), _NONE)
+    inside = [one for one in calls if one.place.source.file == file and first <= one.place.span.line <= last]
+    nearest = min(inside, key=lambda one: _behind_or_far(one.place.span.line, place.span.line), default=None)
+    return nearest.scope if nearest is not None else _NONE
+
+
+def _behind_or_far(line: int, own: int) -> tuple[bool, int]:
+    """What is in scope at a line is known best right behind it."""
+    return line < own, abs(line - own)
 
 
 def _stored(node: ast.AST) -> set[str]:

@@ -143,10 +143,17 @@ def _run(checker: Any, queue: Sequence[Proposal], progress: Callable[[str], None
     costs = {one.candidate.edits: one.cost for one in queue}
     best = math.inf
     for tried, (candidate, _, judgement) in enumerate(checker.runs((one.candidate for one in queue), progress), 1):
-        if judgement is not None and not (judgement.doubts or candidate.literal):  # any number is made to fit
+        if judgement is not None and not judgement.doubts and not _fits_anyway(checker, candidate):
             best = min(best, costs[candidate.edits])
         if tried >= least and (tried >= len(queue) or queue[tried].cost > best + MARGIN):
             break
+
+
+def _fits_anyway(checker: Any, candidate: Candidate) -> bool:
+    """Whether an edit makes a number fit, or an index smaller that is too large: one that is right may come later."""
+    frame = checker.scene.crash.user_frame
+    at = (frame.file, frame.line) if frame is not None and "out of" in checker.scene.crash.message else None
+    return candidate.literal or _line(candidate) == at
 
 
 def _line(candidate: Candidate) -> tuple[str, int]:

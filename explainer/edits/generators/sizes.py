@@ -128,7 +128,8 @@ def built_for(
         if not site.plain:
             old, asked = site.place.text, _asked(evidence)
             texts = dict.fromkeys([*named(value, _apart(site), old), *named(value, site.scope, old)])
-            for text in sorted(texts, key=lambda text: -len(_words(text) & asked)):
+            before = f".out{argument[2:]}" if argument.startswith("in_") else "."  # what the layer before says itself
+            for text in sorted(texts, key=lambda text: (-len(_words(text) & asked), not text.endswith(before))):
                 yield from _at_site(evidence, site, text, title, False, words)
     for site in reversed(found):
         for text in sized(value, site.scope):

@@ -59,6 +59,8 @@ def swap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             near = [(i, j) for i in range(len(own)) for j in range(i + 1, len(own)) if j == i + 1 or len(own) <= _PAIRS]
             for i, j in near:
                 one, other = text(spot, own[i]), text(spot, own[j])
+                if isinstance(node, ast.BinOp) and isinstance(own[i], ast.BinOp):  # it comes to stand on the right
+                    one = f"({one})"
                 if one != other and not isinstance(own[i], ast.Starred) and _alike(own[i], own[j]):
                     weight = 0.3 * (j - i) + 1.3 * (_scrambles(node) and i == 0)
                     weight += 0.8 * (isinstance(own[i], ast.Call) and isinstance(own[j], ast.Call))

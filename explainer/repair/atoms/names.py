@@ -29,6 +29,8 @@ from explainer.repair.spots import Spot
 from explainer.source import called, loaded, of_self, stored
 
 _MOST, _DERIVED = 8, 4
+#: What it is worth that a number is the same field, of another object.
+_SAME_FIELD = 0.6
 #: What a layer reads and what it gives, each by the other's name.
 _PAIRED = (("in_features", "out_features"), ("in_channels", "out_channels"), ("input_size", "hidden_size"),
            ("num_embeddings", "embedding_dim"))  # fmt: skip
@@ -141,6 +143,7 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         plain.sort(key=lambda text: (known[text] not in meant, _apart(text, node)))
         for text in plain[:_MOST]:
             weight = 0.5 + 0.7 * (known[text] not in meant) - 0.4 * (known[text] in exact) + 0.3 * _apart(text, node)
+            weight -= _SAME_FIELD * (isinstance(node, ast.Attribute) and text.endswith(f".{node.attr}"))
             yield Offer("size", spot, node, text, "name", weight)
         goals = sorted(sizes - {value, 0, 1})[:_MOST]
         for goal in goals if "out of" not in evidence.message else ():  # where any smaller one fits

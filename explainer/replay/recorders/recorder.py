@@ -39,6 +39,7 @@ class Recorder:
         self.files: list[str] = []
         #: What was in scope in functions that have returned, by their code: as they were met again, ever more rarely.
         self.scopes: dict[int, tuple[Any, int, dict[str, Any]]] = {}
+        self.lines: set[tuple[int, int]] = set()
         self.failed: list[tuple[BaseException, Step, list[Any]]] = []
         self.passed: dict[tuple[Any, ...], bool] = {}
         self.returned: set[int] = set()
@@ -85,6 +86,9 @@ class Recorder:
             code, times, known = self.scopes.get(id(one.f_code), (one.f_code, 0, {}))
             if not times & (times + 1):  # the 1st, 2nd, 4th, 8th ... time
                 known.update(scope(one))
+            elif (id(code), one.f_lineno) not in self.lines:  # and what a line further down has beside
+                known.update({name: value for name, value in scope(one).items() if name not in known})
+            self.lines.add((id(code), one.f_lineno))
             self.scopes[id(code)] = code, times + 1, known
 
     def step_of(self, tensor: Any) -> Step | None:
@@ -270,7 +274,8 @@ class Recorder:
 def _call_of(step: Step) -> tuple[Any, ...]:
     """What two calls share that differ in their data alone: the place, the layers and the numbers given."""
     place = tuple(step.stack[0]) if step.stack and step.stack[0] else None
-    return step.function, place, id(step.module), step.owner, tuple(int(tree[-1]) for tree in step.numbers)
+    own = [tree for tree in step.numbers if step.function != "__getitem__" or tree[0] == "lit"]  # an index is data
+    return step.function, place, id(step.module), step.owner, tuple(int(tree[-1]) for tree in own)
 
 
 def _layer_of(step: Step, module: Any) -> tuple[Any, ...]:

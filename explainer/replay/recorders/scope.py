@@ -7,6 +7,8 @@ from typing import Any
 
 from explainer.replay.recorders.values import described, is_number, is_tensor
 
+#: What a layer of torch's says of the size of what it gives.
+_GIVEN = ("out_features", "out_channels", "hidden_size", "embedding_dim", "embed_dim", "num_features")
 #: The most entries of a list of sizes that are looked at one by one.
 _MOST_ENTRIES = 8
 
@@ -31,12 +33,21 @@ def _told(name: str, value: Any) -> dict[str, Any]:
         for key, inner in _fields(name, value):
             found.update(_named(key, inner))
             loaded = type(value) is dict and not is_tensor(inner)  # what a file keeps: `state["config"]["width"]`
-            if loaded or _are_settings(inner) or _are_sizes(inner):  # `self.cfg.width`, `teacher.widths[0]`
-                kept = ((deep, one) for deep, one in _fields(key, inner) if is_number(one) or type(one) is str)
+            sized = _are_settings(inner) or _are_sizes(inner) or isinstance(inner, sys.modules["torch"].nn.Module)
+            if loaded or sized:  # `self.cfg.width`, `teacher.widths[0]`, `self.encoder.width`
+                kept = ((deep, one) for deep, one in _read_of(key, inner) if is_number(one) or type(one) is str)
                 found.update(row for deep, one in kept for row in _named(deep, one).items())
     except Exception:
         return {}
     return found
+
+
+def _read_of(key: str, inner: Any) -> list[tuple[str, Any]]:
+    """The fields of what an object holds; of torch's own layers what they give, which is read of them at times."""
+    found = _fields(key, inner)
+    if not type(inner).__module__.startswith("torch."):
+        return found
+    return [(deep, one) for deep, one in found if deep.rpartition(".")[2] in _GIVEN]
 
 
 def _are_settings(value: Any) -> bool:
@@ -93,5 +104,6 @@ def _fields(name: str, value: Any) -> list[tuple[str, Any]]:
         return [(f"{name}.{key}", one) for key, one in list(vars(value).items())[:60] if is_number(one)]
     fields = _own_fields(value)
     shared = {key: one for key, one in vars(type(value)).items() if is_number(one)}  # settings of a class, made once
-    fields = {**shared, **fields, **fields.get("_buffers", {}), **fields.get("_parameters", {})}
+    held = {key: one for kind in ("_buffers", "_parameters", "_modules") for key, one in fields.get(kind, {}).items()}
+    fields = {**shared, **fields, **held}
     return [(f"{name}.{key}", one) for key, one in list(fields.items())[:60] if not str(key).startswith("_")]
