@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import arguments_of
 from explainer.facts import SpanFact
 from explainer.frozen import frozen
 from explainer.probes import probe
 from explainer.probes.autograd.graph import empty_models, named_modules
-from explainer.probes.files import named, sources
+from explainer.probes.files import calls_named, named, sources
 from explainer.probes.origin import last_binding
 from explainer.probes.owners import optimizers
 from explainer.probes.places import span_fact
@@ -39,8 +40,8 @@ def frozen_model(scene: Scene) -> SpanFact | None:
     whether an optimizer in sight was given them (`trained`). Not a model that no optimizer has, where one has others
     that it can train: it may well stay frozen.
     """
-    for name, module in named_modules(scene):
-        parameters = list(module.parameters())
+    every = [(name, module, list(module.parameters())) for name, module in named_modules(scene)]
+    for name, module, parameters in sorted(every, key=lambda one: -len(one[2])):  # a whole before its parts
         if parameters and not any(one.requires_grad for one in parameters):
             trained = _given_to_optimizer(scene, parameters)
             found = _of_model(scene, name, module) if trained or not _trains_something(scene) else None
@@ -95,7 +96,23 @@ def _of_model(scene: Scene, name: str, module: Any) -> Freezing | None:
     own = [one for one in found if one.target == name]
     methods = [one for one in found if one.target == "self" and _inside(one, type(module).__name__)]
     named = own or methods or found
-    return named[-1] if named else None
+    return _from_outside(scene, named[-1]) if named else None
+
+
+def _from_outside(scene: Scene, one: Freezing) -> Freezing:
+    """The one call that gives a function what it freezes, where it freezes what it is given: it may freeze another."""
+    function = one.source.function_at(one.node.lineno)
+    parameters = [word.arg for word in function.args.args] if isinstance(function, ast.FunctionDef) else []
+    if one.target not in parameters or parameters[0] == "self":
+        return one
+    found = [(source, call) for source, call in calls_named(scene, function.name) if isinstance(call.func, ast.Name)]  # type: ignore[union-attr]
+    if len(found) != 1:
+        return one
+    source, call = found[0]
+    given, statement = arguments_of(call, parameters).get(one.target), source.parent_of(call)
+    if given is None or not isinstance(statement, ast.Expr):
+        return one
+    return Freezing(source, statement, source.text(given))
 
 
 def _inside(one: Freezing, owner: str) -> bool:
