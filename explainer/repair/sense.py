@@ -39,7 +39,8 @@ def changes_kind(offer: Offer) -> bool:
     new = _parsed(offer.text) if isinstance(offer.node, ast.expr) else None
     if new is None:
         return False
-    pairs = [(kind(offer.spot.scope, one), kind(offer.spot.scope, other)) for one, other in _exchanged(offer.node, new)]
+    scope = offer.spot.scope
+    pairs = [(kind(scope, one), kind(scope, other)) for one, other in _exchanged(offer.node, new, scope)]
     return any(one is not None and other is not None and one != other for one, other in pairs)
 
 
@@ -130,18 +131,18 @@ def kind(scope: Mapping[str, Any], name: str) -> str | None:
     return "number" if isinstance(value, int) else scope.get(f"type({name})")
 
 
-def _exchanged(old: ast.AST, new: ast.AST) -> Iterator[tuple[str, str]]:
-    """The names, dotted or not, that stand at the same place of two expressions that are alike but for them."""
-    if isinstance(old, ast.Name) and isinstance(new, ast.Name):
-        if old.id != new.id:
-            yield old.id, new.id
-    elif isinstance(old, ast.Attribute) and isinstance(new, ast.Attribute) and old.attr != new.attr:
-        yield ast.unparse(old), ast.unparse(new)
-    elif type(old) is type(new):
+def _exchanged(old: ast.AST, new: ast.AST, scope: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The names that stand at the same place of two expressions that are alike but for them; `a.n` where it is known."""
+    if isinstance(old, (ast.Name, ast.Attribute)) and isinstance(new, type(old)):
+        one, other = ast.unparse(old), ast.unparse(new)
+        if isinstance(old, ast.Name) or kind(scope, one) is not None is not kind(scope, other):
+            yield from [(one, other)] if one != other else []
+            return
+    if type(old) is type(new):
         parts, others = list(ast.iter_child_nodes(old)), list(ast.iter_child_nodes(new))
         if len(parts) == len(others):
-            for one, other in zip(parts, others, strict=True):
-                yield from _exchanged(one, other)
+            for part, another in zip(parts, others, strict=True):
+                yield from _exchanged(part, another, scope)
 
 
 @functools.lru_cache(4096)

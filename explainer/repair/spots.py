@@ -94,7 +94,7 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     yield from callers
     yield from _bound(evidence, callers)
     handed = list(_handed(evidence, [*behind[:_NEAREST], *binding]))
-    handed += _bound(evidence, handed)
+    handed += list(_bound(evidence, handed))
     yield from handed
     if evidence.placed:
         yield from _decided(evidence)
