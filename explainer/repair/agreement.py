@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections import Counter
 
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
@@ -127,6 +128,8 @@ def _names(text: str) -> set[str]:
     return set(_NAME.findall(text))
 
 
+#: A whole number that is written out, and up to which they stand for many things.
+_WHOLE, _FEW = re.compile(r"(?<![\w.])\d+(?![\w.])"), 4
 #: The width that a layer gives, read of the layer.
 _OF_LAYER = re.compile(r"\.(?:out_features|out_channels|embedding_dim|hidden_size)\b")
 
@@ -157,3 +160,18 @@ def computed(candidate: Candidate) -> bool:
     """Whether an edit brings in more arithmetic on names than there was."""
     found = [len(_SUM.findall(edit.after or "")) - len(_SUM.findall(edit.before or "")) for edit in candidate.edits]
     return sum(found) > 0
+
+
+def sets_apart(candidate: Candidate, evidence: Evidence) -> bool:
+    """Whether one of several equal numbers that the program has written becomes one that stands nowhere in it.
+
+    `side_of(9)` beside `rand(3, 9, 9)` -> `side_of(15)`; small numbers stand for many things.
+    """
+    gone, come = Counter[str](), Counter[str]()
+    for edit in candidate.edits:
+        old, new = (Counter(_WHOLE.findall(text or "")) for text in (edit.before, edit.after))
+        gone, come = gone + (old - new), come + (new - old)
+    if not candidate.literal or len(gone) != 1 or int(next(iter(gone))) < _FEW:
+        return False
+    written = Counter(number for source in evidence.sources_seen() for number in _WHOLE.findall(source.whole))
+    return written[next(iter(gone))] > 1 and not any(written[one] for one in come)

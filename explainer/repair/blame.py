@@ -11,6 +11,7 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
 from explainer.oracle.source import of_layout, puts_in
+from explainer.repair.agreement import sets_apart
 from explainer.repair.features import Features, Roles, change_of, features, lost_parameters, roles
 from explainer.repair.perturbed import computed_of, holds
 from explainer.repair.prior import has_sign, score
@@ -115,7 +116,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     found = [one for one in found if not any(set(other.candidate.edits) < set(one.candidate.edits) for other in found)]
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own or _generated(found, control)
-    if first is not None and not (first.forgets or first.drops or first.counted.get("recomputed")):
+    if first is not None and not _strange(first, evidence):
         found[found.index(first)] = first = replace(first, score=first.score + BETTER)
     found.sort(key=lambda one: (_last(one), -one.score))
     if own is not None and first is not None and first.line == found[0].line:
@@ -131,6 +132,12 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     chance = told is False or (told is None and bool(computed_of(first.candidate)))
     fits = first.odd or chance or _fits(first, where)
     return replace(_shared(found), odd=first.odd, fits=fits, told=told is True)
+
+
+def _strange(one: Survivor, evidence: Evidence) -> bool:
+    """Whether what is offered first has a sign against it."""
+    recomputed = bool(one.counted.get("recomputed"))
+    return one.forgets or one.drops or recomputed or sets_apart(one.candidate, evidence)
 
 
 def _told(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None:

@@ -132,7 +132,7 @@ def kind(scope: Mapping[str, Any], name: str) -> str | None:
 
 
 def _exchanged(old: ast.AST, new: ast.AST, scope: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The names that stand at the same place of two expressions that are alike but for them; `a.n` where it is known."""
+    """The names at the same places of two expressions that are alike but for them; `a.n` whole where it is known."""
     if isinstance(old, (ast.Name, ast.Attribute)) and isinstance(new, type(old)):
         one, other = ast.unparse(old), ast.unparse(new)
         if isinstance(old, ast.Name) or kind(scope, one) is not None is not kind(scope, other):

@@ -15,7 +15,7 @@ _MOST = 6
 
 
 def row(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`zip(student.widths, WIDTHS)` -> `zip(student.widths, teacher.widths)`: as many, one of them in question."""
+    """`zip(mine, WIDTHS)` -> `zip(mine, theirs.widths)`: as many, one of them in question."""
     sizes = wanted(evidence)
     for node in expressions(spot):
         own = _entries(spot, text(spot, node)) if isinstance(node, (ast.Name, ast.Attribute)) else []
