@@ -1,4 +1,4 @@
-"""Programs that worked until one setting, part or dataset was changed: the place that was not changed along is blamed."""
+"""Programs that worked until one setting or part was changed: the place that was not changed along is blamed."""
 
 from __future__ import annotations
 
