@@ -390,13 +390,7 @@ def _of_builder(evidence: Evidence, place: Place) -> Mapping[str, Any]:
     first, last, file = function.lineno, function.end_lineno or 0, place.source.file
     calls: list[Call] = [call for layer in evidence.layers for call in layer.calls]
     inside = [one for one in calls if one.place.source.file == file and first <= one.place.span.line <= last]
-    nearest = min(inside, key=lambda one: _behind_or_far(one.place.span.line, place.span.line), default=None)
-    return nearest.scope if nearest is not None else _NONE
-
-
-def _behind_or_far(line: int, own: int) -> tuple[bool, int]:
-    """What is in scope at a line is known best right behind it."""
-    return line < own, abs(line - own)
+    return inside[0].scope if inside else _NONE
 
 
 def _stored(node: ast.AST) -> set[str]:

@@ -59,9 +59,9 @@ def _values_by_name(
 
 
 def _is_named(value: ast.expr, name: str, anywhere: bool = False) -> bool:
-    """Whether a value, or anything in it, is called as what it is for: `cfg.modes`, `n_modes`."""
+    """Whether a value, or anything in it, is called as what it is for: `cfg.modes`, `n_modes`; `modes` for `n_modes`."""
     names = _names(value) if anywhere else {last_name(value)}
-    return any(one == name or one.endswith(f"_{name}") for one in names)
+    return any(one == name or one.endswith(f"_{name}") or name.endswith(f"_{one or '?'}") for one in names)
 
 
 def _counts(value: ast.expr) -> bool:

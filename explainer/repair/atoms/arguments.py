@@ -213,10 +213,11 @@ def _fitting(spot: Spot, evidence: Evidence, default: int | None = None) -> list
     Where an index is too large that is any from which on it would not be, the least first.
     """
     sizes, known, last = wanted(evidence), {**lengths(spot, evidence), **integers(spot)}, greatest(evidence)
+    found = [one for one, value in known.items() if value in sizes and value != default][:_FITTING]
     if last is None or (default is not None and last < default):
-        return [one for one, value in known.items() if value in sizes and value != default][:_FITTING]
+        return found
     above = sorted((one for one, value in known.items() if last < value <= 2 * (last + 1)), key=lambda one: known[one])
-    return [text for one in above[:_FITTING] for text in (one, f"{one} + 1")]
+    return list(dict.fromkeys([*found, *(text for one in above[:_FITTING] for text in (one, f"{one} + 1"))]))
 
 
 def _values(
