@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from explainer.source import called
+
 _LIBRARIES = ("torch", "math", "np", "numpy", "torch.special")
 
 
@@ -15,3 +17,11 @@ def is_method(call: ast.Call) -> bool:
 def given_to(call: ast.Call) -> ast.expr | None:
     """What a function of one tensor is given: its first argument, or the tensor whose method it is."""
     return call.func.value if is_method(call) else next(iter(call.args), None)  # type: ignore[attr-defined]
+
+
+def asks_how_much(node: ast.AST) -> bool:
+    """Whether an expression asks how much there is: `len(x)`, `x.size(0)`, `x.shape[0]`."""
+    inner = list(ast.walk(node))
+    return any(isinstance(one, ast.Call) and called(one) in ("len", "size") for one in inner) or any(
+        isinstance(one, ast.Attribute) and one.attr == "shape" for one in inner
+    )

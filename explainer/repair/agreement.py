@@ -11,7 +11,8 @@ from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.sites import arriving, layers_hit
-from explainer.edits.generators.slices import trunk
+from explainer.edits.generators.slices import argument_places, trunk
+from explainer.edits.place import Place
 from explainer.patterns import Pattern
 from explainer.source import Function, loaded, stored
 
@@ -130,6 +131,36 @@ def _names(text: str) -> set[str]:
 
 #: A whole number that is written out, and up to which they stand for many things.
 _WHOLE, _FEW = re.compile(r"(?<![\w.])\d+(?![\w.])"), 4
+
+
+def widens_for_caller(candidate: Candidate, evidence: Evidence) -> bool:
+    """Whether a class would make a layer for another size than it is asked for, of what it is given and hands on as is.
+
+    `Linear(dim)` -> `Linear(3 * dim)`, where `forward(x)` calls it with `x`: who makes the object knows what `x` is.
+    """
+    crash, frame = evidence.crash, evidence.frames[-1] if evidence.frames else None
+    place = next(iter(argument_places(crash)), None) if crash is not None else None
+    owner = frame.place.source.class_at(frame.place.span.line) if frame is not None else None
+    edit = candidate.edits[0]
+    own = owner is not None and owner.lineno <= edit.start_line <= (owner.end_lineno or 0)
+    if place is None or frame is None or not own or not _as_given(place):
+        return False
+    function = place.source.function_at(edit.start_line)
+    given = {one.arg for one in function.args.args} if isinstance(function, ast.FunctionDef) else set()
+    gone, come = (parsed(text) for text in (edit.before, edit.after))
+    rows = zip(ast.walk(gone), ast.walk(come), strict=False) if gone is not None and come is not None else ()
+    names = [one.id for one, other in rows if isinstance(one, ast.Name) and ast.dump(one) != ast.dump(other)]
+    return getattr(function, "name", "") == "__init__" and names[:1] != [] and names[0] in given
+
+
+def _as_given(place: Place) -> bool:
+    """Whether a function hands on what it was given: a parameter that it has not bound again."""
+    function = place.source.function_at(place.span.line)
+    if not isinstance(function, ast.FunctionDef) or not isinstance(place.node, ast.Name):
+        return False
+    return place.node.id in {one.arg for one in function.args.args} and place.node.id not in stored(function)
+
+
 #: The width that a layer gives, read of the layer.
 _OF_LAYER = re.compile(r"\.(?:out_features|out_channels|embedding_dim|hidden_size)\b")
 

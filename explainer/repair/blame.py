@@ -136,8 +136,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
 
 def _strange(one: Survivor, evidence: Evidence) -> bool:
     """Whether what is offered first has a sign against it."""
-    recomputed = bool(one.counted.get("recomputed"))
-    return one.forgets or one.drops or recomputed or sets_apart(one.candidate, evidence)
+    return one.forgets or one.drops or bool(one.counted.get("recomputed")) or sets_apart(one.candidate, evidence)
 
 
 def _told(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None:
@@ -158,7 +157,7 @@ def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
     """What the surest generator offered of what comes first at all, of its offers the smallest change."""
     best = min(map(_last, found), default=0)
     offered = [one for one in found if one.candidate.tier != PAIRED and _kind(one.candidate) == "generator"
-               and _last(one) == best and not one.counted.get("reshaped=two")]  # fmt: skip
+               and _last(one) == best and not one.counted.get("reshaped=two") and not one.counted.get("widens")]  # fmt: skip
     if control is None or not offered:
         return None
     rank = lambda one: (bool(one.judgement.doubts), one.candidate.tier, *ties(one.candidate, one.run, control))  # noqa: E731

@@ -155,12 +155,14 @@ _DOUBTED, _OWN_SIGN = 1.5, -3.0
 _SURE = {"dropped": 3.0, "uncalled": 2.5, "shortened": 1.5, "nonempty": 1.5}
 #: What a kind of edit costs on the whole, and how much more (or less) of that counts where the weight is not known.
 _USUAL, _UNFITTED = 0.6, 2.0
-#: Layers of another size, with whose size the same call went well before, or whose size is computed of several names;
+#: Layers of another size, with whose size the same call went well before, or whose size is computed of several names,
+#: or given by who makes the object that hands on what it is given;
 #: what is named as its parameter gives way; a number that the program uses for something else; a length that had
 #: depended on which classes were met; other dimensions than those along which other data were read well; two edits;
 #: samples left out. What runs where tensors lay on several devices is seldom wrong: few edits move anything.
-_BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "named-so": 5.0, "misplaced": 7.0, "counts-all": -3.0,
-            "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.5, "apart": -1.5}  # fmt: skip
+_BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so": 5.0, "misplaced": 7.0,
+            "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.5,
+            "apart": -1.5}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked")  # fmt: skip

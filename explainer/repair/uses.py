@@ -59,7 +59,7 @@ def _values_by_name(
 
 
 def _is_named(value: ast.expr, name: str, anywhere: bool = False) -> bool:
-    """Whether a value, or anything in it, is called as what it is for: `cfg.modes`, `n_modes`; `modes` for `n_modes`."""
+    """Whether a value, or anything in it, is called as what it is for: `cfg.modes`, `n_modes`, or `modes` for those."""
     names = _names(value) if anywhere else {last_name(value)}
     return any(one == name or one.endswith(f"_{name}") or name.endswith(f"_{one or '?'}") for one in names)
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from explainer.edits.calls import asks_how_much
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.expressions import summands
@@ -66,12 +67,13 @@ def _is_largest(node: ast.Call) -> bool:
 
 
 def made(evidence: Evidence) -> Iterator[Candidate]:
-    """A term less in the range from which an index is drawn: `randint(0, len(names) + 1, ...)`."""
+    """A term less in the range from which an index is drawn, `randint(0, len(names) + 1, ...)`, where it is no data."""
     for operand in operands(evidence):
         for step in chain(evidence, operand.start):
             for tree in step.numbers if step.function in ("randint", "arange", "randint_like", "full") else ():
                 place = evidence.place(tree[4]) if tree[0] == "op" and tree[4] else None
-                if place is not None and isinstance(place.node, ast.BinOp):
+                drawn = step.function.startswith("randint") and place is not None and not asks_how_much(place.node)
+                if place is not None and isinstance(place.node, ast.BinOp) and not drawn:
                     for text in _parts(place):
                         yield from evidence.replaced(place, text, "replace", "term", new=text, old=place.text)
 
@@ -98,6 +100,10 @@ def _trees(evidence: Evidence) -> Iterator[list]:
             yield from trees
 
 
+#: What takes entries at places.
+_TAKING = ("gather", "take_along_dim", "index_select")
+
+
 def shifted(evidence: Evidence) -> Iterator[Candidate]:
     """Labels or indices that run from 1 to n made to run from 0: `- 1` where they come from."""
     if evidence.crash is not None and evidence.crash.function != "embedding":
@@ -111,6 +117,8 @@ def _from_zero(evidence: Evidence) -> Iterator[Candidate]:
         if extent is None:
             continue
         places = [p for step in chain(evidence, operand.start) if "int" in step.dtype for p in step.places[:1]]
+        if extent[0] > 1:  # how many there are is right: it is no place
+            places = places[:1]
         for place in [*reversed(places), operand.place]:
             if place is not None and editable(place):
                 text = fitted(place, f"{place.text} - 1")
@@ -123,7 +131,9 @@ def _from_one(evidence: Evidence, extent: Sequence[int] | None) -> Sequence[int]
     extents = evidence.crash.extents if evidence.crash is not None else ()
     known = [one for one in extents if one is not None]
     ranges = [extent, [min(one[0] for one in known), max(one[1] for one in known)]] if extent is not None else []
-    return next((one for one in ranges if one[0] == 1 and _fits_shifted(evidence, one[1])), None)
+    counts = evidence.crash is not None and evidence.crash.function in _TAKING  # the last of so many: lengths
+    fits = (one for one in ranges if (one[0] == 1 or (counts and one[0] > 1)) and _fits_shifted(evidence, one[1]))
+    return next(fits, None)
 
 
 def _fits_shifted(evidence: Evidence, high: int) -> bool:

@@ -57,7 +57,8 @@ def zeros_made(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
         if isinstance(part, ast.Call) and called(part) in _MAKERS and failing is not None:
             if home.function_at(part.lineno) is failing.source.function_at(failing.span.line) is not None:
                 return None
-            named = bindings(scene, home, part.args[0]) if part.args and isinstance(part.args[0], ast.Name) else ()
+            shape = part.args[0] if len(part.args) == 1 else None
+            named = bindings(scene, home, shape) if isinstance(shape, ast.Name) else ()
             return span_fact(*next(iter(named), (home, part)))
     return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from explainer.edits.calls import asks_how_much
 from explainer.edits.evidence import Evidence
 from explainer.repair.atoms.common import calls, integer, integers, text
 from explainer.repair.offer import Offer
@@ -38,11 +39,9 @@ def end_of(node: ast.AST) -> ast.expr | None:
 
 def chosen(end: ast.expr, evidence: Evidence) -> bool:
     """Whether what is drawn are places among what the program holds, and no data: it asks how much there is."""
-    inner = list(ast.walk(end))
-    if any(isinstance(one, ast.Call) and called(one) in ("len", "size") for one in inner):
-        return True
-    kept = any(isinstance(one, ast.Attribute) and (one.attr == "shape" or of_self(one)) for one in inner)
-    return kept and evidence.crash is not None and evidence.crash.function in _INDEXING
+    kept = any(map(of_self, ast.walk(end)))
+    indexes = evidence.crash is not None and evidence.crash.function in _INDEXING
+    return asks_how_much(end) or (kept and indexes)
 
 
 def _read(spot: Spot, draw: ast.AST, most: int) -> Sequence[str]:
