@@ -115,7 +115,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control), counted))
     found = [one for one in found if not any(set(other.candidate.edits) < set(one.candidate.edits) for other in found)]
     own = next((one for one in found if one.candidate.edits == known), None)
-    first = own or _generated(found, control)
+    first = own if own is not None and "widens" not in own.counted else _generated(found, control)
     if first is not None and not _strange(first, evidence):
         found[found.index(first)] = first = replace(first, score=first.score + BETTER)
     found.sort(key=lambda one: (_last(one), -one.score))
@@ -157,7 +157,7 @@ def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
     """What the surest generator offered of what comes first at all, of its offers the smallest change."""
     best = min(map(_last, found), default=0)
     offered = [one for one in found if one.candidate.tier != PAIRED and _kind(one.candidate) == "generator"
-               and _last(one) == best and not one.counted.get("reshaped=two") and not one.counted.get("widens")]  # fmt: skip
+               and _last(one) == best and not {"reshaped=two", "widens"} & one.counted.keys()]  # fmt: skip
     if control is None or not offered:
         return None
     rank = lambda one: (bool(one.judgement.doubts), one.candidate.tier, *ties(one.candidate, one.run, control))  # noqa: E731
