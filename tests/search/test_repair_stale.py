@@ -7,8 +7,11 @@ import ast
 import pytest
 from made_spots import F32, applied
 
+from explainer.diagnosis import Edit, Span
+from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place
+from explainer.repair.agreement import sets_apart
 from explainer.repair.atoms import ATOMS
 from explainer.repair.sense import changes_kind, repeats
 from explainer.repair.spots import Spot
@@ -131,3 +134,21 @@ def test_a_field_is_of_the_kind_of_its_value_and_not_of_its_owner():
 def test_nothing_is_compared_with_itself():
     assert repeats(offer("same = y == z", "y", {}, "z"))
     assert not repeats(offer("same = y == z", "w", {}, "z"))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "apart"),
+    [
+        ("n = side(9)", "n = side(15)", True),  # 9 is the side of the data, too
+        ("n = side(9)", "n = side(12)", False),  # as something else is
+        ("m = wide(7)", "m = wide(15)", False),
+    ],
+)
+def test_one_of_several_equal_numbers_is_not_set_apart(before, after, apart):
+    source = parsed_source("model.py", "n = side(9)\nm = wide(7)\nx = rand(3, 9, 9)\nk = 12")
+    evidence = Evidence("", "en", sources=lambda _: source, files=("model.py",))
+    line = source.lines.index(before) + 1
+    candidate = Candidate(
+        (Edit("model.py", line, line, before, after),), "replace", "", Span("model.py", line), literal=True
+    )
+    assert sets_apart(candidate, evidence) is apart

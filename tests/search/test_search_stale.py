@@ -245,3 +245,66 @@ def test_data_stay_as_they_are_where_a_table_is_too_small(runner: Runner) -> Non
         table(Texts(50).batch()).sum().backward()
         """
     assert_never_offered(runner, program, "self.words -")
+
+
+def test_who_makes_a_model_knows_what_it_is_given(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Reader(nn.Module):
+            def __init__(self, width, hidden):
+                super().__init__()
+                self.body = nn.GRU(width, hidden, batch_first=True)
+                self.top = nn.Linear(hidden, 2)
+            def forward(self, x):
+                states, _ = self.body(x)
+                return self.top(states[:, -1])
+        def features(x):
+            return torch.cat([x, x.diff(dim=1, prepend=x[:, :1])], dim=-1)
+        bands, hidden = 20, 9
+        net = Reader(bands, hidden)
+        for _ in range(3):
+            net(features(torch.rand(4, 12, bands))).sum().backward()
+        """
+    best = explained(runner, program)
+    assert best["culprit"] is None or best["culprit"]["code"] != "nn.GRU(width, hidden, batch_first=True)"
+    assert "2 * bands" in str(best["fixes"][0]["edits"])
+
+
+def test_the_last_of_so_many_is_one_less_where_it_is_taken(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        counts = torch.randint(2, 7, (16,))
+        rows = nn.utils.rnn.pad_sequence([torch.rand(int(count), 3) for count in counts], batch_first=True)
+        net = nn.GRU(3, 4, batch_first=True)
+        states, _ = net(rows)
+        last = counts.view(-1, 1, 1).expand(-1, 1, 4)
+        states.gather(1, last).squeeze(1).sum().backward()
+        """
+    best = explained(runner, program)
+    assert best["culprit"] is None or "randint" not in best["culprit"]["code"]
+    assert " - 1" in best["fixes"][0]["edits"][0]["after"] and "expand" in best["fixes"][0]["edits"][0]["after"]
+
+
+def test_a_state_is_blamed_where_it_is_made_and_no_number_of_it(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        BATCH = 8
+        DEPTH = 2
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.RNN(3, 5, DEPTH, batch_first=True)
+            def started(self):
+                return torch.zeros(DEPTH, BATCH, 5)
+            def forward(self, x):
+                start = self.started()
+                return self.body(x, start)[0]
+        net = Net()
+        for x in torch.rand(20, 4, 3).split(BATCH):
+            net(x).sum().backward()
+        """
+    assert explained(runner, program)["culprit"]["code"] == "torch.zeros(DEPTH, BATCH, 5)"
