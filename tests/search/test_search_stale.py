@@ -285,7 +285,7 @@ def test_the_last_of_so_many_is_one_less_where_it_is_taken(runner: Runner) -> No
         """
     best = explained(runner, program)
     assert best["culprit"] is None or "randint" not in best["culprit"]["code"]
-    assert " - 1" in best["fixes"][0]["edits"][0]["after"] and "expand" in best["fixes"][0]["edits"][0]["after"]
+    assert best["fixes"][0]["edits"][0]["after"] == "last = counts.view(-1, 1, 1).expand(-1, 1, 4) - 1"
 
 
 def test_a_state_is_blamed_where_it_is_made_and_no_number_of_it(runner: Runner) -> None:
