@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -38,6 +39,8 @@ _BESIDE, SIBLINGS = 0.2, 8
 #: How many of one kind at one line are run, and how many of a kind that is not sieved: more where only those can help.
 _ALIKE, _UNTOLD = 4, 6
 UNTOLD = {"autograd": 16, "inplace": 16, "amp": 16}
+#: A number that is worked out: smaller ones are dimensions and counts as well.
+_NUMBER = re.compile(r"(?<![\w.])(?:[4-9]|\d\d+)(?![\w.])")
 #: How many more repairs of two edits are run once one holds.
 BEYOND = 6
 
@@ -153,7 +156,9 @@ def _fits_anyway(checker: Any, candidate: Candidate) -> bool:
     """Whether an edit makes a number fit, or an index smaller that is too large: one that is right may come later."""
     frame = checker.scene.crash.user_frame
     at = (frame.file, frame.line) if frame is not None and "out of" in checker.scene.crash.message else None
-    return candidate.literal or _line(candidate) == at
+    texts = ((edit.before or "", edit.after or "") for edit in candidate.edits)
+    computed = any(set(_NUMBER.findall(new)) - set(_NUMBER.findall(old)) for old, new in texts)
+    return candidate.literal or computed or _line(candidate) == at
 
 
 def _line(candidate: Candidate) -> tuple[str, int]:
