@@ -78,7 +78,7 @@ REPAIRS = [
         "rows = s[best // x.size(-1)]",
     ),
     (
-        "keyword",
+        "namesake",
         "g(x, dilation=c, padding=h(t))\ndef h(n, dilation=1): ...\ng(x, dilation=c, padding=h(t))",
         "",
         "g(x, dilation=c, padding=h(t, dilation=c))",
@@ -279,6 +279,12 @@ ALONE = [
     ("window", "nn.Conv2d(c, c, 3, stride=2)", "sizes 8 and 4"),  # nothing of these sizes meets
     ("expanded", "f(x)", ""),
     ("shortened", "f(x)", ""),
+    ("row", "zip(rows, x)", ""),  # whose entries are not known
+    ("marked", "y = x[:t]", "sizes [6] and [4]"),
+    ("drawn", "torch.randint(0, t, (b,))", ""),  # data
+    ("repeated", "f(x, s)", "sizes 4 and 8"),  # of one length
+    ("folded", "y = x.view(b, -1, c)", "sizes 6 and 7"),
+    ("namesake", "def h(n, depth=1): ...\nh(x)", ""),  # nothing is called so
 ]
 
 
@@ -339,6 +345,11 @@ def test_every_atom_has_examples_and_a_cost():
         "mapped",
         "placed",
         "window",
+        "row",
+        "marked",
+        "drawn",
+        "repeated",
+        "folded",
     }  # on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}
@@ -349,7 +360,7 @@ def test_a_setting_of_the_name_of_a_parameter_is_given_for_it():
     spot = Spot(Place(source, source.tree.body[-1].value), "bound", 1, scope={'saved["width"]': 24})
     evidence = Evidence("", "en", sources=lambda _: source)
     evidence.frames.append(Call(spot.place, {}, "<module>"))
-    assert 'net = Net(width=saved["width"])' in {applied(one) for one in ATOMS["keyword"](spot, evidence)}
+    assert 'net = Net(width=saved["width"])' in {applied(one) for one in ATOMS["namesake"](spot, evidence)}
 
 
 def test_what_only_a_keyword_can_give_is_lacking_however_many_arguments_there_are():
