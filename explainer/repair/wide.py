@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
@@ -15,6 +16,7 @@ from explainer.edits.changes import cancels
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.chains import followed
 from explainer.edits.generators.driver import found_in
+from explainer.repair.agreement import forgets
 from explainer.repair.siblings import together
 from explainer.repair.space import Proposal, space
 from explainer.replay.sieve import MOVED, OTHER, PASSES, SAME, UNKNOWN
@@ -55,7 +57,7 @@ def generated(evidence: Evidence, family: str) -> Iterator[Proposal]:
 def surely(checker: Any, offered: Iterable[Proposal], progress: Callable[[str], None]) -> None:
     """Run the first few of what is offered as they are; the checker keeps survivors."""
     if checker.control() is not None and checker.left > 0:
-        _run(checker, _noted(checker, itertools.islice(offered, FIRST)), progress, least=0)
+        _run(checker, _noted(checker, itertools.islice(offered, FIRST)), progress, 0, partial(_fits_anyway, checker))
 
 
 def widely(
@@ -75,7 +77,8 @@ def widely(
         every.setdefault(one.candidate.edits, one)
     fates = _sieved(checker, evidence, [one for edits, one in every.items() if edits not in checker.tried])
     queue = _queue([*fates, *_together(fates, evidence)], UNTOLD.get(family, _UNTOLD))
-    _run(checker, queue, progress, RUNS if thorough else ENOUGH)
+    odd = lambda one: _fits_anyway(checker, one) or forgets(one, evidence)  # noqa: E731
+    _run(checker, queue, progress, RUNS if thorough else ENOUGH, odd)
 
 
 def pairs(checker: Any, progress: Callable[[str], None], family: str) -> None:
@@ -141,12 +144,21 @@ def _spread(ranked: Iterable[Proposal], untold: int) -> Iterator[Proposal]:
             yield one
 
 
-def _run(checker: Any, queue: Sequence[Proposal], progress: Callable[[str], None], least: int) -> None:
-    """Run the `least` first of a queue, and as much more as is about as likely as the best without a doubt."""
+def _run(
+    checker: Any,
+    queue: Sequence[Proposal],
+    progress: Callable[[str], None],
+    least: int,
+    odd: Callable[[Candidate], bool],
+) -> None:
+    """Run the `least` first of a queue, and as much more as is about as likely as the best without a doubt.
+
+    What is `odd` settles nothing.
+    """
     costs = {one.candidate.edits: one.cost for one in queue}
     best = math.inf
     for tried, (candidate, _, judgement) in enumerate(checker.runs((one.candidate for one in queue), progress), 1):
-        if judgement is not None and not judgement.doubts and not _fits_anyway(checker, candidate):
+        if judgement is not None and not judgement.doubts and not odd(candidate):
             best = min(best, costs[candidate.edits])
         if tried >= least and (tried >= len(queue) or queue[tried].cost > best + MARGIN):
             break
