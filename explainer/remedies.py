@@ -179,7 +179,7 @@ def of_search(family: str, scene: Scene, known: Remedy, named: Span | None = Non
     evidence = _recorded(scene) if again and not _from_data(family, scene) else None
     if evidence is None:
         return known
-    from explainer.repair.blame import KEPT, LIKELY, SURE, UNLIKELY, UNSURE
+    from explainer.repair.blame import KEPT, SURE, UNLIKELY, UNSURE
 
     own = known.fixes[0].edits if known.checked else ()
     with scene.replaying():  # which Ctrl-C ends; what was found until then is still weighed
@@ -193,7 +193,7 @@ def of_search(family: str, scene: Scene, known: Remedy, named: Span | None = Non
         return replace(known, proves=known.proves and blame.share >= KEPT and not blame.fits)
     verdicts = with_ties(_checker(scene), blame.verdicts(_checker(scene)))
     told_by_rule = named is not None and first.line == (named.file, named.line)
-    least = LIKELY if blame.odd else UNLIKELY  # of what has a sign against it most were wrong
+    least = UNSURE if first.forgets or first.counted.get("came-along") else UNLIKELY  # which has a sign against it
     if blame.share < least and not told_by_rule and first.candidate.tier != PAIRED:  # pairs are tried last of all
         if known.checked and _first_of_rule(first):  # which has seen more than that it runs
             return replace(known, proves=False)

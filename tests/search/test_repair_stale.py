@@ -11,10 +11,13 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place
+from explainer.oracle.judge import Judgement
 from explainer.repair.agreement import sets_apart
 from explainer.repair.atoms import ATOMS
 from explainer.repair.sense import changes_kind, repeats
+from explainer.repair.space import Proposal
 from explainer.repair.spots import Spot
+from explainer.repair.wide import _run
 from explainer.source import parsed_source
 
 pytest.importorskip("torch")
@@ -152,3 +155,24 @@ def test_one_of_several_equal_numbers_is_not_set_apart(before, after, apart):
         (Edit("model.py", line, line, before, after),), "replace", "", Span("model.py", line), literal=True
     )
     assert sets_apart(candidate, evidence) is apart
+
+
+class Runs:
+    """A checker under whose hands every edit passes without a doubt."""
+
+    def __init__(self):
+        self.ran = []
+
+    def runs(self, candidates, progress):
+        for one in candidates:
+            self.ran.append(one.title)
+            yield one, None, Judgement()
+
+
+def test_what_is_odd_settles_nothing():
+    edits = {cost: (Edit("a.py", cost, cost, "x", "y"),) for cost in (1, 2, 3)}
+    queue = [Proposal(Candidate(edits[cost], "replace", str(cost), Span("a.py", cost)), cost) for cost in edits]
+    plain, wary = Runs(), Runs()
+    _run(plain, queue, print, 0, lambda _: False)
+    _run(wary, queue, print, 0, lambda one: one.title == "1")
+    assert (plain.ran, wary.ran) == (["1"], ["1", "2"])
