@@ -22,7 +22,6 @@ from explainer.repair.atoms.common import (
 )
 from explainer.repair.atoms.signatures import lacking, said
 from explainer.repair.offer import Offer
-from explainer.repair.settings import settings
 from explainer.repair.spots import Spot
 from explainer.source import called, with_arguments
 
@@ -180,11 +179,11 @@ def namesake(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`GRU(a, b)` -> `GRU(a, b, num_layers=num_layers)`: a parameter for which the program has what is called so."""
     for node in calls(spot):
         for name, default in lacking(node, evidence).items():
-            for value, weight in _called_so(spot, evidence, node, name, default):
+            for value, weight in _called_so(spot, node, name, default):
                 yield Offer("namesake", spot, node, with_argument(spot, node, f"{name}={value}"), "", weight)
 
 
-def _called_so(spot: Spot, evidence: Evidence, node: ast.Call, name: str, default: Any) -> Iterator[tuple[str, float]]:
+def _called_so(spot: Spot, node: ast.Call, name: str, default: Any) -> Iterator[tuple[str, float]]:
     """Names, fields and settings that are called as a parameter is, and are worth another number than its default."""
     around = _given_around(spot, node, name)
     if around is not None:
@@ -196,8 +195,7 @@ def _called_so(spot: Spot, evidence: Evidence, node: ast.Call, name: str, defaul
         kept = one[4:-1] if one.startswith("len(") and not isinstance(default, (bool, int)) else one
         if kept.endswith((f'["{name}"]', f".{name}")) and isinstance(value, int) and value != default:
             yield kept, -0.5
-    for one in _owners(node) if settings(ast.Attribute(ast.Name("_"), name, ast.Load()), evidence) else ():
-        yield f"{one}.{name}", -0.5
+    yield from ((f"{one}.{name}", -0.5) for one in _owners(node))
 
 
 def _square(spot: Spot, evidence: Evidence, node: ast.Call) -> list[str]:
@@ -210,7 +208,7 @@ def _square(spot: Spot, evidence: Evidence, node: ast.Call) -> list[str]:
 def _fitting(spot: Spot, evidence: Evidence, default: int | None = None) -> list[str]:
     """The names of numbers and lengths in scope that are one of the sizes in question, and not the default.
 
-    Where an index is too large that is any from which on it would not be, the least first.
+    Where an index is too large, those behind from which on it would not be, the least first.
     """
     sizes, known, last = wanted(evidence), {**lengths(spot, evidence), **integers(spot)}, greatest(evidence)
     found = [one for one, value in known.items() if value in sizes and value != default][:_FITTING]
