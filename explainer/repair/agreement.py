@@ -198,11 +198,13 @@ def sets_apart(candidate: Candidate, evidence: Evidence) -> bool:
 
     `side_of(9)` beside `rand(3, 9, 9)` -> `side_of(15)`; small numbers stand for many things.
     """
+    if not candidate.literal:
+        return False
     gone, come = Counter[str](), Counter[str]()
     for edit in candidate.edits:
         old, new = (Counter(_WHOLE.findall(text or "")) for text in (edit.before, edit.after))
         gone, come = gone + (old - new), come + (new - old)
-    if not candidate.literal or len(gone) != 1 or int(next(iter(gone))) < _FEW:
+    if len(gone) != 1 or int(next(iter(gone))) < _FEW:
         return False
     written = Counter(number for source in evidence.sources_seen() for number in _WHOLE.findall(source.whole))
     return written[next(iter(gone))] > 1 and not any(written[one] for one in come)

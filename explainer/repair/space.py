@@ -109,15 +109,19 @@ def _twice(offer: Offer) -> bool:
     return cuts and any(source.text(one) == offer.text for one in beside if one is not node)
 
 
-def _scaled(offer: Offer, last: int | None) -> bool | None:
+def _scaled(offer: Offer) -> bool:
     """Whether a size is so many times what it was, or half of it: whatever is indexed has room, any smaller index fits.
 
-    No index is any better then: None where it is not so, and the greatest is just the `last` that fits.
+    No index is any better then.
     """
-    times = re.search(r" (?:\* (\d)|// 2)$", offer.text) if offer.filler == "factor" else None
-    old = integer(offer.spot, offer.node) if times is not None and last is not None else None  # type: ignore[arg-type]
-    exact = old and times is not None and times[1] and last is not None and old * int(times[1]) == last + 1
-    return None if exact else times is not None
+    return offer.filler == "factor" and bool(re.search(r" (?:\* \d|// 2)$", offer.text))
+
+
+def _exact(offer: Offer, last: int | None) -> bool:
+    """Whether so many times a size is just what the `last` index asks for."""
+    times = re.search(r" \* (\d)$", offer.text) if offer.filler == "factor" and last is not None else None
+    old = integer(offer.spot, offer.node) if times is not None else None  # type: ignore[arg-type]
+    return times is not None and last is not None and bool(old) and old * int(times[1]) == last + 1  # type: ignore[operator]
 
 
 def _fitted_to_data(offer: Offer, count: Place | None) -> bool:
@@ -255,11 +259,13 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                 for one in _doubled(atom(spot, evidence), alike):
                     if stays and numbers and one.filler != "measured":  # which follows the data
                         continue
-                    apart = _of_data(one, evidence) or _of_check(one) or _twice(one) or (roomy and _scaled(one, last))
+                    exact = _exact(one, last)
+                    apart = _of_data(one, evidence) or _of_check(one) or _twice(one)
+                    apart = apart or (roomy and _scaled(one) and not exact)
                     apart = apart or _fitted_to_data(one, count) or reads_unbound(one) or repeats(one)
                     if not apart and (not evidence.apart or _moves(one)):
                         more = went_well * (_STAYED if stays else _WENT_WELL) + _OTHER_KIND * changes_kind(one)
-                        more += _ONE_APART * ((near and one.filler in _BY_ONE) or _scaled(one, last) is None)
+                        more += _ONE_APART * ((near and one.filler in _BY_ONE) or exact)
                         yield replace(one, weight=one.weight + more) if more else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

@@ -389,8 +389,8 @@ def _of_builder(evidence: Evidence, place: Place) -> Mapping[str, Any]:
         return _NONE
     first, last, file = function.lineno, function.end_lineno or 0, place.source.file
     calls: list[Call] = [call for layer in evidence.layers for call in layer.calls]
-    inside = [one for one in calls if one.place.source.file == file and first <= one.place.span.line <= last]
-    return inside[0].scope if inside else _NONE
+    inside = (one for one in calls if one.place.source.file == file and first <= one.place.span.line <= last)
+    return next((one.scope for one in inside), _NONE)
 
 
 def _stored(node: ast.AST) -> set[str]:

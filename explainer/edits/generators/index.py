@@ -26,6 +26,8 @@ _AROUND = ("int(", "max(")
 _VALUES = ("tensor", "as_tensor")
 #: Labels that go this many times beyond the classes, or are seen so often each, are the numbers of something else.
 _FAR, _OFTEN = 3, 4
+#: What takes entries at places.
+_TAKING = ("gather", "take_along_dim", "index_select")
 
 
 def lengths(evidence: Evidence) -> Iterator[Candidate]:
@@ -98,10 +100,6 @@ def _trees(evidence: Evidence) -> Iterator[list]:
     for layer in evidence.layers_around():
         for trees in layer.numbers.values():
             yield from trees
-
-
-#: What takes entries at places.
-_TAKING = ("gather", "take_along_dim", "index_select")
 
 
 def shifted(evidence: Evidence) -> Iterator[Candidate]:

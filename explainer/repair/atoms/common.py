@@ -269,7 +269,12 @@ def greatest(evidence: Evidence) -> int | None:
     return max((one[1] for one in known), default=None) if "out of" in evidence.message else None
 
 
+def pairs_said(evidence: Evidence) -> Iterator[tuple[int, int]]:
+    """The sizes that the message names, each with each."""
+    return itertools.permutations(evidence.said[:_SAID], 2)
+
+
 def proportional(value: int, evidence: Evidence) -> list[int]:
     """What a number would be for one of two sizes that the message names to become the other."""
-    pairs = itertools.permutations(evidence.said[:_SAID], 2)
+    pairs = pairs_said(evidence)
     return sorted({value * b // a for a, b in pairs if a > 1 and b > 1 and value * b % a == 0} - {value, 0, 1})

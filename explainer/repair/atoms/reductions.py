@@ -8,13 +8,13 @@ from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
-from explainer.repair.atoms.common import calls, expressions, integers, shape_of, text
+from explainer.repair.atoms.common import calls, expressions, integers, pairs_said, shape_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called
 
-#: How many of the numbers that a message names are taken for sizes, and how many names for how many there are of each.
-_SAID, _NAMES = 4, 3
+#: How many names are tried for how many there are of each.
+_NAMES = 3
 
 
 def reduction(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -39,7 +39,7 @@ def folded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
     Only where one of the two sizes that do not meet is `k` times the other.
     """
-    times = {a // b for a, b in itertools.permutations(evidence.said[:_SAID], 2) if b > 1 and a % b == 0} - {0, 1}
+    times = {a // b for a, b in pairs_said(evidence) if b > 1 and a % b == 0} - {0, 1}
     names = [name for name, value in integers(spot).items() if value in times]
     for node in calls(spot) if names else ():
         sizes = [text(spot, one) for one in node.args]

@@ -39,6 +39,7 @@ class Recorder:
         self.files: list[str] = []
         #: What was in scope in functions that have returned, by their code: as they were met again, ever more rarely.
         self.scopes: dict[int, tuple[Any, int, dict[str, Any]]] = {}
+        #: The lines, by their code, at which that was looked at.
         self.lines: set[tuple[int, int]] = set()
         self.failed: list[tuple[BaseException, Step, list[Any]]] = []
         self.passed: dict[tuple[Any, ...], bool] = {}
@@ -141,11 +142,12 @@ class Recorder:
         values = list(flat(given))
         tensors = [value for value in values if is_tensor(value)]
         sources = [self.step_of(value) for value in tensors]
-        step = Step(function, self.stack(frame), before=[described(value) for value in tensors])
-        self.see(frame)
+        own = next(self.frames(frame), None)
+        step = Step(function, self.stack(own), before=[described(value) for value in tensors])
+        self.see(own)
         step.devices = [str(value.device) for value in tensors]
         step.numbers = [taint.tree_of(value) for value in values if is_number(value)]
-        step.module, step.owner = _layer(frame, self), _owner(next(self.frames(frame), None))
+        step.module, step.owner = _layer(frame, self), _owner(own)
         step.depth = 1 + max((source.depth for source in sources if source), default=0)
         # A chain that grows with every iteration is cut, else the whole training run stays in memory.
         step.inputs = sources if step.depth % _MOST_DEPTH else [None] * len(sources)
@@ -317,7 +319,7 @@ class _Layers:
 def _owner(frame: Any) -> int:
     """Which layer of the program's own a frame is a method of; 0 of none."""
     owner = frame.f_locals.get("self") if frame is not None and "self" in frame.f_code.co_varnames[:1] else None
-    return id(owner) if hasattr(owner, "_parameters") else 0
+    return id(owner) if isinstance(owner, sys.modules["torch"].nn.Module) else 0
 
 
 def _layer(frame: Any, recorder: Recorder) -> Any:
