@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import os
 import re
 import signal
@@ -23,7 +24,7 @@ from explainer.replay.recorders.stacks import frames_of
 #: Seconds for one edit; the share of the run's work after which it answers with what it has.
 _ONE, _SHARE = 0.5, 0.75
 #: Once so many are timed, an edit has so many times what half of them took, and so many seconds at least.
-_TIMED, _TIMES, _SHORT = 6, 8.0, 0.05
+_TIMED, _TIMES, _SHORT = 6, 8.0, 0.2
 #: What changes an object in place.
 _IN_PLACE = re.compile(r"\.(?:\w+_|half|double|float|bfloat16|to|cpu|cuda|load_state_dict)\(")
 #: How a program may run: in these modes statements are tried, in turn.
@@ -91,6 +92,10 @@ class Sieve:
     def taken(self, error: BaseException) -> list[str]:
         """How each edit fares, until enough of several lines have got past the call."""
         self._unwatch()
+        with _what_is_there_not_collected():
+            return self._fates(error)
+
+    def _fates(self, error: BaseException) -> list[str]:
         self.anew = Anew(error, self.folder, self.entered, self._tree)
         self.frames = [one for one in frames_of(error) if one[0].f_code.co_filename.startswith(self.folder)]
         self.failed = _told(error, self.folder)
@@ -370,6 +375,16 @@ def _defaults(lines: Sequence[str], live: Any) -> tuple[Any, Any]:
     exec(compile(ast.fix_missing_locations(tree), "<defaults>", "exec"), live.__globals__, space)
     made = space[function.name]
     return made.__defaults__, made.__kwdefaults__
+
+
+@contextmanager
+def _what_is_there_not_collected() -> Iterator[None]:
+    """A program's objects are not gone through: in a large one that takes longer than an edit has."""
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 @contextmanager
