@@ -295,7 +295,7 @@ def _offers(held: Held, scene: Scene) -> list[tuple[str, Candidate]]:
     """The candidates of a rule's fixes, in its order, each with the check it takes."""
     from explainer.edits.candidates import candidates
 
-    offers = []
+    offers: dict[tuple[Edit, ...], tuple[str, Candidate]] = {}  # two fixes may come to the same edit
     for fix in held.rule.fixes:
         if not _applies(fix, held):
             continue
@@ -304,8 +304,8 @@ def _offers(held: Held, scene: Scene) -> list[tuple[str, Candidate]]:
             title = words(in_language(fix["title"], scene.options.language), held.names)
             for candidate in candidates(scene, {**rendered, "title": title, "fix": fix["id"]}, held.facts):
                 source = _source(held, fix).at(candidate.culprit)
-                offers.append((fix.get("check", "forward"), replace(candidate, source=source)))
-    return offers
+                offers.setdefault(candidate.edits, (fix.get("check", "forward"), replace(candidate, source=source)))
+    return list(offers.values())
 
 
 def _applies(fix: Mapping[str, Any], held: Held) -> bool:

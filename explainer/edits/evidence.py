@@ -188,6 +188,15 @@ class Evidence:
                         self.calls.setdefault(called(node), []).append(Place(source, node))
         return self.calls.get(name, [])
 
+    def import_of(self, place: Place) -> str:
+        """The statement that imports a function as another file of the program does; empty where none does."""
+        name = place.node.name  # type: ignore[union-attr]
+        for source in self.sources_seen():
+            for node in source.nodes():
+                if isinstance(node, ast.ImportFrom) and not node.level and name in [one.name for one in node.names]:
+                    return f"from {node.module} import {name}"
+        return ""
+
     def defined(self, name: str) -> list[Place]:
         """The functions and classes of the program that have a name."""
         if self.definitions is None:

@@ -14,14 +14,15 @@ from explainer.source import Source
 _MODULES = ("copy", "itertools", "math", "os", "torch")
 
 
-def with_imports(source: Source, edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    """The edits, and one that imports the modules which they are the first of a file to name."""
+def with_imports(source: Source, edits: Sequence[Edit], more: Sequence[str] = ()) -> tuple[Edit, ...]:
+    """The edits, and one that imports the modules which they are the first of a file to name; `more` are statements."""
     own = [edit for edit in edits if edit.file == shown(source.file)]
     missing = [name for name in _MODULES if _names(own, name) and not _binds(source, name)]
-    if not missing:
+    lines = [*(f"import {name}" for name in missing), *more]
+    if not lines or not edits:
         return tuple(edits)
     line = _first_import(source)
-    put = Edit(shown(source.file), line, line - 1, None, "\n".join(f"import {name}" for name in missing))
+    put = Edit(shown(source.file), line, line - 1, None, "\n".join(lines))
     try:
         return (*(edit for edit in edits if edit not in own), *joined(source, own, [put]))
     except EditError:

@@ -18,6 +18,8 @@ from explainer.source import Function, loaded, stored
 
 _SUM = Pattern(r"\w+ [+*-] \w+|\w+ // \w+|\w \*\* \w")
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
+#: What a method is given by Python, and need not read.
+_OWN = {"self", "cls"}
 _CHANNELS = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm")
 _BACK = 8
 
@@ -45,13 +47,28 @@ def forgets(candidate: Candidate, evidence: Evidence) -> bool:
         if after is not None and _loses_data(before, after, edit, evidence):
             return True
         source = evidence.sources(candidate.culprit.file)
-        gone = _names(edit.before or "") - _names(edit.after or "")
+        gone = _names(edit.before or "") - _names(edit.after or "") - _OWN
         function = source.function_at(edit.start_line) if source is not None else None
         if function is None or not gone or edit.after is None:
             continue
         if any(_last_read(function, name, edit) for name in gone):
             return True
     return False
+
+
+def reads_unread(candidate: Candidate, evidence: Evidence) -> bool:
+    """Whether an edit reads what its function is given, and had read nowhere: it was given for something."""
+    for edit in candidate.edits:
+        source = evidence.sources(candidate.culprit.file)
+        function = source.function_at(edit.start_line) if source is not None else None
+        come = _names(edit.after or "") - _names(edit.before or "")
+        if function is not None and come & (_given(function) - loaded(function) - _OWN):
+            return True
+    return False
+
+
+def _given(function: Function) -> set[str]:
+    return {one.arg for one in [*function.args.args, *function.args.kwonlyargs]}
 
 
 def idles(candidate: Candidate) -> bool:
@@ -112,8 +129,7 @@ def _last_read(function: Function, name: str, edit: Edit) -> bool:
     """Whether an edit's lines alone read what a function's name holds there; a test for None does not count."""
     names = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
     stores = [one.lineno for one in names if isinstance(one.ctx, ast.Store) and one.lineno < edit.start_line]
-    given = name in {one.arg for one in [*function.args.args, *function.args.kwonlyargs]}
-    if not stores and not given:
+    if not stores and name not in _given(function):
         return False
     asked = {id(one.left) for one in ast.walk(function) if isinstance(one, ast.Compare) and _of_none(one)}
     since = max(stores, default=0)

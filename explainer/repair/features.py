@@ -17,7 +17,7 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
 from explainer.oracle.source import drops_samples
-from explainer.repair.agreement import came_along, computed, forgets, recomputes, whole, widens_for_caller
+from explainer.repair.agreement import came_along, computed, forgets, reads_unread, recomputes, whole, widens_for_caller
 from explainer.repair.atoms.arguments import OF_DATA
 from explainer.repair.prior import ATOM
 from explainer.repair.spots import Spot, spots
@@ -87,6 +87,7 @@ def features(
         "recomputed": float(bool(lost) and recomputes(candidate)),
         "widens": float(bool(lost) and widens_for_caller(candidate, evidence)),
         "forgets": float(forgets(candidate, evidence)),
+        "reads-unread": float(reads_unread(candidate, evidence)),
         "counts-all": float(any(_counts_all(one.before or "", one.after or "") for one in candidate.edits)),
         "adapts": float(only_adapts(candidate)),
         "cast": float(is_cast(candidate)),

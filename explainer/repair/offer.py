@@ -28,6 +28,7 @@ class Offer:
 
     A lower weight is tried earlier. `node` is what is replaced by `text`; `blames` what is wrong, where that is a part.
     `twins` are replaced too, each by a text of its own: they say the same in the function, or with other names.
+    `imports` are statements that the file needs then.
     """
 
     atom: str
@@ -38,6 +39,7 @@ class Offer:
     weight: float = 0.0
     blames: ast.AST | None = None
     twins: tuple[tuple[ast.AST, str], ...] = ()
+    imports: tuple[str, ...] = ()
 
     @property
     def place(self) -> Place:
@@ -73,7 +75,7 @@ class Offer:
         indented = " " * getattr(self.node, "col_offset", 0) + self.text
         if not _parses(textwrap.dedent(indented) if statements else self.text, statements):
             return None
-        edits = with_imports(self.place.source, self.edits())
+        edits = with_imports(self.place.source, self.edits(), self.imports)
         if not edits:
             return None
         old, new = self.shown()

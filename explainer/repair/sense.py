@@ -27,6 +27,7 @@ def reads_unbound(offer: Offer) -> bool:
     new = _parsed(offer.text)
     known_there = loaded(offer.node) | stored(offer.node)  # targets that are unpacked in another order are no reads
     come = loaded(new) - known_there - _named_in(new) if new is not None else set()
+    come -= {one.rpartition(" ")[2] for one in offer.imports}
     if not come - _BUILT_IN:
         return False
     known = _bound(source, line)

@@ -45,6 +45,8 @@ UNTOLD = {"autograd": 16, "inplace": 16, "amp": 16}
 _NUMBER = re.compile(r"(?<![\w.])(?:[4-9]|\d\d+)(?![\w.])")
 #: How many more repairs of two edits are run once one holds.
 BEYOND = 6
+#: How many of the generators' offers come before those of the atoms where a second edit is looked for, and of these.
+SECOND = 8
 
 
 def generated(evidence: Evidence, family: str) -> Iterator[Proposal]:
@@ -82,18 +84,26 @@ def widely(
 
 
 def pairs(checker: Any, progress: Callable[[str], None], family: str) -> None:
-    """Run repairs of two edits: behind each that moved the failure on, what the generators find then.
+    """Run repairs of two edits: behind each that moved the failure on, what is offered then.
 
     An excerpt leaves lines out, which a second edit would not know of.
     """
     if checker.excerpt is not None:
         return
     last = math.inf
-    for tried, (_, _, judgement) in enumerate(checker.runs(followed(checker, family), progress), 1):
+    for tried, (_, _, judgement) in enumerate(checker.runs(followed(checker, family, _second), progress), 1):
         if judgement is not None:
             last = min(last, tried + BEYOND)
         if tried >= last:
             break
+
+
+def _second(evidence: Evidence, family: str) -> Iterator[Candidate]:
+    """What may be the second of two edits: the likeliest that the generators and the atoms offer, then the rest."""
+    found = found_in(evidence, family)
+    yield from itertools.islice(found, SECOND)
+    yield from (one.candidate for one in itertools.islice(space(evidence, family=family), SECOND))
+    yield from found
 
 
 def _noted(checker: Any, proposals: Iterable[Proposal]) -> list[Proposal]:

@@ -313,7 +313,8 @@ def _runner(frame: Any, path: str, statements: list[ast.stmt]) -> Callable[[], N
         return lambda: _in_module(code, frame.f_globals)
     free = list(frame.f_code.co_freevars)
     names = [name for name in frame.f_locals if name.isidentifier() and name not in free]
-    outer = ast.parse(f"def outer({', '.join(['Past', *free])}):\n def again({', '.join(names)}): pass\n return again")
+    own = frame.f_code.co_name if frame.f_code.co_name.isidentifier() else "again"  # as the stack of an error has it
+    outer = ast.parse(f"def outer({', '.join(['Past', *free])}):\n def {own}({', '.join(names)}): pass\n return {own}")
     again: Any = outer.body[0].body[0]  # type: ignore[attr-defined]
     again.body = statements
     code = compile(outer, path, "exec")

@@ -99,6 +99,7 @@ class Sieve:
         self.anew = Anew(error, self.folder, self.entered, self._tree)
         self.frames = [one for one in frames_of(error) if one[0].f_code.co_filename.startswith(self.folder)]
         self.failed = _told(error, self.folder)
+        self.rows = _rows(error, self.folder)
         steps = frames_of(error)
         roots = [(at, one) for at, one in enumerate(map(_called, steps)) if one is not None]
         root = roots[0][1] if roots else None
@@ -218,7 +219,8 @@ class Sieve:
             (file, line), (own, failed) = said[1], self.failed[1]
             if said[:2] == self.failed[:2] or (said[2] == self.failed[2] and not (file == own and line > failed)):
                 return SAME
-            return MOVED if said[0] == self.failed[0] and (file != own or line > failed) else OTHER
+            further = line > failed if file == own else not _earlier(_rows(error, self.folder), self.rows)
+            return MOVED if said[0] == self.failed[0] and further else OTHER
         return ended
 
     # --- edited functions
@@ -308,6 +310,24 @@ def _told(error: BaseException, folder: str) -> tuple[str, tuple[str, int], str,
     file = own[-1][0].f_code.co_filename if own else ""
     at = own[-1][0].f_code if own else None, own[-1][1] if own else 0
     return type(error).__name__, (file, line), re.sub(r"\d+", "#", str(error)), at
+
+
+def _rows(error: BaseException, folder: str) -> list[tuple[str, str, int]]:
+    """The program's frames on an error's stack: file, function, line."""
+    found, trace = [], error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename.startswith(folder):
+            found.append((code.co_filename, code.co_name, trace.tb_lineno))
+        trace = trace.tb_next
+    return found
+
+
+def _earlier(rows: Sequence[tuple[str, str, int]], failed: Sequence[tuple[str, str, int]]) -> bool:
+    """Whether the outermost function that two stacks have in common had not come as far."""
+    lines = {(file, name): line for file, name, line in failed}
+    apart = (line - lines[file, name] for file, name, line in rows if lines.get((file, name), line) != line)
+    return next(apart, 0) < 0
 
 
 def _later(at: tuple[Any, int], failed: tuple[Any, int]) -> bool:

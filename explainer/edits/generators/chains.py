@@ -7,23 +7,24 @@ import difflib
 import itertools
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from explainer.diagnosis import Edit, FixSource
 from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.changes import is_cast
 from explainer.edits.evidence import Evidence, evidence_of
-from explainer.edits.generators.driver import found_in
 from explainer.edits.lines import EditError, applied, shown
 from explainer.source import Source, parsed_source
 
 #: How many first edits are followed, how many second ones each is tried with, and how many edits there may be.
 FIRST, SECOND, MOST = 2, 16, 3
+#: What may be a second edit of a family, the likeliest first.
+Offered = Callable[[Evidence, str], Iterable[Candidate]]
 
 
-def followed(checker: Any, family: str) -> Iterator[Candidate]:
-    """Candidates of two edits: behind each first one that moved the failure on, what the generators find then."""
+def followed(checker: Any, family: str, offered: Offered) -> Iterator[Candidate]:
+    """Candidates of two edits: behind each first one that moved the failure on, what is offered then."""
     for first in going_on(checker.moved):
         texts = checker.texts(first)
         run = checker.counted(checker.session.run(texts or {}, max(checker.left * 0.4, 0.1), record=True))
@@ -33,14 +34,16 @@ def followed(checker: Any, family: str) -> Iterator[Candidate]:
             edited = {os.path.join(folder, below): text for below, text in texts.items()}
             sources = sources_with(edited, checker.scene.source)
             then = evidence_of(recording, checker, run.error["message"], sources)
-            for both in chained(then, first, edited, family):
+            for both in chained(then, first, edited, family, offered):
                 yield dataclasses.replace(both, tier=PAIRED)
 
 
-def chained(evidence: Evidence, first: Candidate, texts: Mapping[str, str], family: str) -> Iterator[Candidate]:
+def chained(
+    evidence: Evidence, first: Candidate, texts: Mapping[str, str], family: str, offered: Offered
+) -> Iterator[Candidate]:
     """Candidates that add a second edit to `first`. `evidence` and `texts` are of the program edited already."""
     family = "dtype" if is_cast(first) else family
-    found = [one for one in found_in(evidence, family) if not (one.literal and _changed(one) == _changed(first))]
+    found = [one for one in offered(evidence, family) if not (one.literal and _changed(one) == _changed(first))]
     found.sort(key=lambda one: one.culprit.line != first.culprit.line or not one.literal)  # the rest of a row first
     for second in found[:SECOND]:
         edits = tuple(_both(first, second, texts))

@@ -5,18 +5,19 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.cut_out import is_column, shares_out
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators.samples import returned_as
 from explainer.edits.generators.slices import Operand, argument_places, chain, editable, operands, trunk
-from explainer.edits.kinds import methods, operators
+from explainer.edits.kinds import methods, operators, statements
 from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
-from explainer.source import called
+from explainer.source import called, of_self
 
 #: The method that gives each dtype.
 CASTS = {
@@ -124,6 +125,49 @@ def _widened(evidence: Evidence, call: Place) -> Iterator[Candidate]:
         old, new = call.source.text(part), call.source.text(part.value)
         edits = lambda: changed(call.source, [(call.source.span(part), new)])  # noqa: E731
         yield from evidence.made(edits, "replace", call, "widen-cast", old=old, new=new)
+
+
+def registered(evidence: Evidence) -> Iterator[Candidate]:
+    """`self.grid = linspace(n)` -> `self.register_buffer("grid", ...)`, where a cast of the model left it as it was.
+
+    That is where a plain attribute meets values of another floating dtype, and the program casts something.
+    """
+    casting = any(evidence.calls_of(name) for name in _METHODS if name not in ("long", "int", "byte", "bool"))
+    for operand, dtype in wanted(evidence) if casting else ():
+        for step in [one for one in chain(evidence, operand.start) if _widens(one, dtype)] + _failing(evidence):
+            for place in _plain_attributes(step):
+                old, name = place.text, place.node.targets[0].attr  # type: ignore[union-attr]
+                new = f'self.register_buffer("{name}", {place.source.text(place.node.value)})'  # type: ignore[union-attr]
+                edits = partial(statements.register_buffer, place)
+                yield from evidence.made(edits, "register-buffer", place, "rename", old=old, new=new)
+
+
+def _failing(evidence: Evidence) -> list[Step]:
+    return [evidence.crash] if evidence.crash is not None else []
+
+
+def _widens(step: Step, dtype: str) -> bool:
+    """Whether an operation was given values of a dtype, and made others because of what it was given beside."""
+    given = {one for _, one in step.before}
+    return dtype in given and step.dtype != dtype and step.dtype in given
+
+
+def _plain_attributes(step: Step) -> Iterator[Place]:
+    """Where `__init__` makes what an operation reads of `self`, as a call (of no class) or a computation."""
+    source = step.place.source if step.place is not None else None
+    owner = source.class_at(step.place.span.line) if source is not None and step.place is not None else None
+    if source is None or step.place is None or owner is None:
+        return
+    read = {one.attr for one in ast.walk(step.place.node) if of_self(one)}  # type: ignore[attr-defined]
+    made = next((one for one in owner.body if getattr(one, "name", "") == "__init__"), owner)
+    for one in ast.walk(made):
+        target = one.targets[0] if isinstance(one, ast.Assign) and len(one.targets) == 1 else None
+        if target is not None and of_self(target) and target.attr in read and _is_made(one.value):  # type: ignore[attr-defined]
+            yield Place(source, one)  # type: ignore[arg-type]
+
+
+def _is_made(value: ast.expr) -> bool:
+    return isinstance(value, ast.BinOp) or (isinstance(value, ast.Call) and not called(value)[:1].isupper())
 
 
 def casts(evidence: Evidence) -> Iterator[Candidate]:

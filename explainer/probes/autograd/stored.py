@@ -30,6 +30,9 @@ def stored_value(scene: Scene, of: CarriedFact | None = None, resettable: bool =
     if of is None or not of.name:
         return None
     half = [(source, value) for source, scope in _scopes(scene, of) for value in _left_attached(source, scope, of.name)]
+    half += [
+        (source, value) for source, part in _handed_back(scene, of.name) for value in _attached(source, part, set())
+    ]
     if len(half) == 1:
         return span_fact(*half[0])
     if not (of.container or (of.owner and (resettable or not of.reset))):
@@ -55,11 +58,25 @@ def _left_attached(source: Source, scope: ast.AST, name: str) -> Iterator[ast.ex
     for function in (one for one in ast.walk(scope) if isinstance(one, ast.FunctionDef)):
         stores = [one for one in ast.walk(function) if isinstance(one, ast.Assign)]
         cut = {target for one in stores if _detached(one.value) for target in map(source.text, one.targets)}
-        for one in stores:
-            parts = one.value.elts if isinstance(one.value, ast.Tuple) and sets(one, name) else []
-            left = [part for part in parts if not _detached(part) and source.text(part) not in cut]
-            if len(left) == 1 < len(parts) and isinstance(left[0], _PLAIN):
-                yield left[0]
+        for one in (one for one in stores if sets(one, name)):
+            yield from _attached(source, one.value, cut)
+
+
+def _attached(source: Source, value: ast.AST, cut: set[str]) -> list[ast.expr]:
+    """The one part of several that is not detached, nor one of those that were `cut` before."""
+    parts = value.elts if isinstance(value, ast.Tuple) else []
+    left = [part for part in parts if not _detached(part) and source.text(part) not in cut]
+    return left if len(left) == 1 < len(parts) and isinstance(left[0], _PLAIN) else []
+
+
+def _handed_back(scene: Scene, name: str) -> Iterator[tuple[Source, ast.AST]]:
+    """What the functions hand back whose results a name is given: `h.detach(), c` of `state = carry(state)`."""
+    given = (one.value for source, one in nodes_of(scene, ast.Assign) if sets(one, name))
+    makers = {called(one) for one in given if isinstance(one, ast.Call)}
+    for source, function in nodes_of(scene, ast.FunctionDef):
+        for one in ast.walk(function) if function.name in makers else ():
+            if isinstance(one, ast.Return) and one.value is not None:
+                yield source, one.value
 
 
 def _detached(value: ast.expr) -> bool:

@@ -18,9 +18,14 @@ _FRAMES = 3
 
 @probe
 def nothing_left(scene: Scene) -> Settings | None:
-    """The tensor of the failing frames that holds -inf alone: `name`, `shape`, `rows`. Read on the CPU only."""
+    """The tensor of the failing frames that holds -inf alone: `name`, `shape`, `rows`. Read on the CPU only.
+
+    None where no loop had gone on before: what is masked from the start was not chosen.
+    """
     import torch
 
+    if loop_end(scene) is None:
+        return None
     for frame in _frames(scene):
         for name, value in frame.locals.items():
             scores = readable(value, 10_000_000) and value.is_floating_point() and value.dim() and value.numel()
@@ -41,7 +46,8 @@ def _frames(scene: Scene) -> list[LiveFrame]:
 def loop_end(scene: Scene) -> SpanFact | None:
     """What ends the innermost loop around a failing frame: a count, where it is computed; `while`'s condition.
 
-    `detail`: `fewer`, the count less one; empty of a condition.
+    `detail`: `fewer`, the count less one; empty of a condition. None in the first pass, as far as its number tells:
+    what is masked from the start was not chosen.
     """
     for frame in reversed(scene.live.user) if scene.live is not None else ():
         source = source_of(frame.file)
@@ -51,10 +57,18 @@ def loop_end(scene: Scene) -> SpanFact | None:
             if isinstance(loop, ast.While):
                 return span_fact(source, loop.test, fewer="")
             if isinstance(loop, ast.For) and isinstance(loop.iter, ast.Call) and called(loop.iter) == "range":
+                if _in_first_pass(frame, loop, loop.iter):
+                    return None
                 at, node = _computed(scene, source, loop.iter.args[min(len(loop.iter.args), 2) - 1])
                 simple = isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript))
                 return span_fact(at, node, fewer=f"{at.text(node)} - 1" if simple else f"({at.text(node)}) - 1")
     return None
+
+
+def _in_first_pass(frame: LiveFrame, loop: ast.For, span: ast.Call) -> bool:
+    """Whether a loop over a range is where it began."""
+    first = ast.literal_eval(span.args[0]) if len(span.args) > 1 and isinstance(span.args[0], ast.Constant) else 0
+    return isinstance(loop.target, ast.Name) and frame.locals.get(loop.target.id) == first
 
 
 def _computed(scene: Scene, source: Source, bound: ast.expr) -> tuple[Source, ast.expr]:

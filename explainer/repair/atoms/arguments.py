@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from explainer.edits.evidence import Evidence
+from explainer.edits.expressions import named
 from explainer.edits.place import Place
 from explainer.repair.atoms.common import (
     DIMENSIONS,
@@ -20,7 +21,7 @@ from explainer.repair.atoms.common import (
     text,
     wanted,
 )
-from explainer.repair.atoms.signatures import lacking, said
+from explainer.repair.atoms.signatures import lacking, left_alone, said
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called, with_arguments
@@ -171,7 +172,8 @@ def keyword(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield Offer("keyword", spot, node, with_argument(spot, node, f"size={size}"), "size", _COUNTED)
         for name, default in lacking(node, evidence).items():
             for value, why, weight in _values(spot, evidence, node, name, default):
-                kind = "literal" if why == "near" else "keyword"
+                meant = why == "near" and left_alone(node, name, evidence)
+                kind = "prepared" if meant else "literal" if why == "near" else "keyword"
                 yield Offer(kind, spot, node, with_argument(spot, node, f"{name}={value}"), why, weight)
 
 
@@ -234,6 +236,8 @@ def _values(
     elif type(default) is int and name not in _SELDOM:
         sized = _COUNTED if name in OF_DATA else _SIZED
         yield from ((one, "size", sized + 0.1 * at) for at, one in enumerate(_fitting(spot, evidence, default)))
+        for at, one in enumerate(_products(spot, evidence) if name in OF_DATA else ()):
+            yield one, "product", _COUNTED + 0.2 + 0.1 * at
         if name in OF_DATA and (width := _lacking_width(spot, evidence)):
             yield str(width), "width", _COUNTED
         numbers = [one for one in _NUMBERS if one != default and (one or default < 2)]  # no count becomes none at all
@@ -241,6 +245,14 @@ def _values(
         yield from ((str(one), "near", _NUMBER + 0.2 * at) for at, one in enumerate(numbers))
     elif default is None and "dim" not in name:
         yield from ((one, "size", _SIZED + 0.1 * at) for at, one in enumerate(_sizes(spot, evidence)))
+
+
+def _products(spot: Spot, evidence: Evidence) -> list[str]:
+    """`classes * classes` for a count that is viewed as a matrix of classes: products of sizes that are asked for."""
+    known = {**lengths(spot, evidence), **integers(spot)}
+    sizes = wanted(evidence)
+    squares = [f"{one} * {one}" for one, value in known.items() if value > 1 and value**2 in sizes]
+    return [*squares, *(text for goal in sorted(sizes) for text in named(goal, known) if " * " in text)][:_FITTING]
 
 
 def _owners(node: ast.Call) -> list[str]:
@@ -304,7 +316,8 @@ def element(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def sibling(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`DataLoader(val)` -> `DataLoader(val, collate_fn=padded)`: a keyword given elsewhere."""
+    """`DataLoader(val)` -> `DataLoader(val, collate_fn=padded)`: a keyword given elsewhere, another dict's entry."""
+    yield from _entries_beside(spot)
     for node in calls(spot):
         known = {word.arg for word in node.keywords}
         others = [*evidence.calls_of(called(node))[:20], *_fixed(evidence, called(node))]
@@ -312,6 +325,22 @@ def sibling(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         words = {f"{word.arg}={source.text(word.value)}" for source, word in given if word.arg not in known}
         for word in sorted(words)[:6]:
             yield Offer("sibling", spot, node, with_argument(spot, node, word), "sibling")
+
+
+def _entries_beside(spot: Spot) -> Iterator[Offer]:
+    """`{"lr": 0.1}` -> `{"lr": 0.1, "decay": 0.0}`, beside `{"lr": 0.2, "decay": 0.0}`: settings that others have."""
+    source = spot.place.source
+    for node in [one for one in expressions(spot) if isinstance(one, ast.Dict) and _keys_of(one)]:
+        for other in [one for one in source.nodes() if isinstance(one, ast.Dict) and _keys_of(node) < _keys_of(one)]:
+            pairs = zip(other.keys, other.values, strict=True)
+            more = [f"{source.text(key)}: {source.text(value)}" for key, value in pairs
+                    if isinstance(key, ast.Constant) and key.value not in _keys_of(node)]  # fmt: skip
+            inner = text(spot, node)[1:-1].strip().rstrip(",")
+            yield Offer("sibling", spot, node, f"{{{', '.join([inner, *more])}}}", "entry")
+
+
+def _keys_of(node: ast.Dict) -> set[object]:
+    return {one.value for one in node.keys if isinstance(one, ast.Constant)}
 
 
 def _fixed(evidence: Evidence, name: str) -> list[Place]:

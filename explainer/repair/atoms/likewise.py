@@ -13,7 +13,7 @@ from explainer.repair.atoms.common import calls, row_of
 from explainer.repair.offer import Offer
 from explainer.repair.siblings import renamed
 from explainer.repair.spots import Spot, statement_around
-from explainer.source import Source, called, loaded
+from explainer.source import Source, called, loaded, stored
 
 #: How many statements above a call are looked at, and how many calls of one function.
 _ABOVE, _CALLS = 6, 4
@@ -37,7 +37,10 @@ def likewise(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def rebound(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`opt = AdamW(net.parameters())` -> `opt = build(net)`, as another function of the program makes `opt`."""
+    """`opt = AdamW(net.parameters())` -> `opt = build(net)`, as another function of the program makes `opt`.
+
+    Or as a function makes it that the program calls elsewhere, with what is called as its parameters are.
+    """
     source, made = spot.place.source, spot.place.node
     own = source.parent_of(made)
     if not isinstance(made, ast.Call) or not isinstance(own, ast.Assign) or own.value is not made:
@@ -49,6 +52,44 @@ def rebound(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         if text not in offered and _there(source, named):
             offered.add(text)
             yield Offer("rebound", spot, made, text, "elsewhere")
+    for maker in _makers(spot, evidence, called(made)):
+        call, imports = _call_here(spot, evidence, maker)
+        if call and call not in offered:
+            yield Offer("rebound", spot, made, call, "maker", imports=imports)
+
+
+def _makers(spot: Spot, evidence: Evidence, name: str) -> list[Place]:
+    """The functions of the program, called elsewhere, that hand back what a class (or function) makes."""
+    own = spot.place.source.function_at(spot.place.span.line)
+    functions = ((source, one) for source in evidence.sources_seen() for one in source.tree.body if source.tree)  # type: ignore[union-attr]
+    return [Place(source, one) for source, one in functions
+            if isinstance(one, ast.FunctionDef) and one is not own and evidence.calls_of(one.name)
+            and any(called(each) == name for each in _handed_back(one))]  # fmt: skip
+
+
+def _handed_back(function: ast.FunctionDef) -> list[ast.Call]:
+    """The calls whose results a function hands back, by a name or without."""
+    values = [one.value for one in ast.walk(function) if isinstance(one, ast.Return)]
+    names = {one.id for one in values if isinstance(one, ast.Name)}
+    bound = [one.value for one in ast.walk(function) if isinstance(one, ast.Assign) and stored(one) & names]
+    return [one for one in [*values, *bound] if isinstance(one, ast.Call)]
+
+
+def _call_here(spot: Spot, evidence: Evidence, maker: Place) -> tuple[str, tuple[str, ...]]:
+    """The call of a function with what has its parameters' names at a place, and the import it needs; else nothing."""
+    source, function = spot.place.source, maker.node
+    args = function.args  # type: ignore[union-attr]
+    around = source.function_at(spot.place.span.line)
+    given = {one.arg for one in [*around.args.args, *around.args.kwonlyargs]} if around is not None else set()
+    known = given | {word for told in spot.scope for word in _WORD.findall(told)}
+    needed = args.args[: len(args.args) - len(args.defaults)]
+    words = [one.arg for one in args.args if one in needed or one.arg in known]
+    if not set(words) <= known or args.vararg or args.kwonlyargs:
+        return "", ()
+    name = function.name  # type: ignore[union-attr]
+    here = maker.source is source or _there(source, {name})
+    line = "" if here else evidence.import_of(maker)
+    return (f"{name}({', '.join(words)})", () if here else (line,)) if here or line else ("", ())
 
 
 def _makings(evidence: Evidence, name: str) -> Iterator[tuple[Source, ast.Call]]:

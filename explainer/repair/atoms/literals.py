@@ -9,7 +9,16 @@ from typing import Any
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
-from explainer.repair.atoms.common import expressions, integer, integers, is_dimension, number, proportional, wanted
+from explainer.repair.atoms.common import (
+    expressions,
+    integer,
+    integers,
+    is_dimension,
+    lengths,
+    number,
+    proportional,
+    wanted,
+)
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.replay.recorders.taint import literals, value_of
@@ -61,7 +70,7 @@ def _dimensions_beside(spot: Spot, node: ast.expr) -> list[int]:
 
 def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`Linear(32, 10)` -> `Linear(64, 10)`: a number in place of another, a name that has a size in question first."""
-    sizes, names = wanted(evidence), integers(spot)
+    sizes, names, listed = wanted(evidence), integers(spot), lengths(spot, evidence)
     for node in _numbers(spot):
         value = number(node)
         if value is None or is_dimension(spot, node) or _counts(spot, node):
@@ -69,6 +78,8 @@ def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for name, known in names.items():
             if known in sizes and known != value:
                 yield Offer("literal", spot, node, name, "name", 0.6)
+        for name in [name for name, known in listed.items() if known in sizes and known != value]:
+            yield Offer("literal", spot, node, name, "length", -0.4)
         for size in sorted(sizes - {value, 0, 1})[:_MOST]:
             for text in list(named(size, spot.scope))[:2]:
                 if text not in names:

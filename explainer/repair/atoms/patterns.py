@@ -89,11 +89,21 @@ def _neighbours(terms: list[Group], out: Group) -> Iterator[tuple[list[Group], G
     once = {letter for letter in letters if sum(letter in term for term in terms) == 1} - set(out)
     for new, weight in _of_term(out, list(letters)):
         yield terms, new, weight - _BATCH * bool(always & set(new)) - _ONCE * bool(once & set(new))
+    if len({len(term) for term in terms}) == 1 < len(terms):  # operands that are all laid out otherwise
+        for one, other in itertools.combinations(range(len(terms[0])), 2):
+            yield [_turned(term, one, other) for term in terms], out, 0.3
     for one, other in itertools.combinations(range(len(terms)), 2):
         swapped = list(terms)
         swapped[one], swapped[other] = terms[other], terms[one]
         yield swapped, out, 0.5
         yield from ((_exchanged(terms, one, other), out, 0.9),)
+
+
+def _turned(term: Group, one: int, other: int) -> Group:
+    """A term with two letters exchanged."""
+    new = list(term)
+    new[one], new[other] = term[other], term[one]
+    return tuple(new)
 
 
 def _exchanged(terms: list[Group], one: int, other: int) -> list[Group]:

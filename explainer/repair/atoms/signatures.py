@@ -35,6 +35,13 @@ def lacking(node: ast.Call, evidence: Evidence) -> dict[str, Any]:
     return {name: default for name, default in found.items() if name not in known and name not in _APART}
 
 
+def left_alone(node: ast.Call, name: str, evidence: Evidence) -> bool:
+    """Whether none of several calls of a function of the program gives a parameter, which was made for one of them."""
+    calls = [one.node for one in evidence.calls_of(called(node)) if isinstance(one.node, ast.Call)]
+    own = name in _of_program(node, evidence)
+    return own and len(calls) > 1 and all(name in lacking(one, evidence) for one in calls)
+
+
 def _of_program(node: ast.Call, evidence: Evidence) -> dict[str, Any]:
     """Those of the one function or class of the program that has a call's name."""
     found = evidence.defined(called(node))

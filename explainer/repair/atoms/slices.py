@@ -136,6 +136,25 @@ def indexed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                     yield Offer("indexed", spot, one, f"{own}[{pick}]", "beside")
                 elif f"len({own})" in spot.scope:
                     yield Offer("indexed", spot, one, f"tuple(one[{pick}] for one in {own})", "beside")
+        if isinstance(node, ast.Name):
+            cuts = _picks_together(spot, node)
+            yield from (Offer("indexed", spot, node, f"{node.id}[{cut}]", "together") for cut in cuts)
+
+
+def _picks_together(spot: Spot, node: ast.Name) -> list[str]:
+    """`: n` for `tags`, behind `tokens, tags = note` and `tokens[: n]`: how what came along with a name is cut.
+
+    None where the name is itself cut somewhere.
+    """
+    scope = list(ast.walk(spot.place.source.scope_at(spot.place.span.line)))
+    rows = [[getattr(part, "id", "") for part in one.elts] for one in scope
+            if isinstance(one, ast.Tuple) and isinstance(one.ctx, ast.Store)]  # fmt: skip
+    beside = {name for row in rows if node.id in row for name in row if name}
+    cuts = [one for one in scope if isinstance(one, ast.Subscript) and getattr(one.value, "id", "") in beside]
+    if any(getattr(one.value, "id", "") == node.id for one in cuts):
+        return []
+    picks = [one.slice for one in cuts if isinstance(one.slice, ast.Slice) or loaded(one.slice)]
+    return list(dict.fromkeys(text(spot, one) for one in picks))
 
 
 def _given_anew(spot: Spot) -> set[str]:
