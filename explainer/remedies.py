@@ -194,7 +194,7 @@ def of_search(family: str, scene: Scene, known: Remedy, named: Span | None = Non
     verdicts = with_ties(_checker(scene), blame.verdicts(_checker(scene)))
     told_by_rule = named is not None and first.line == (named.file, named.line)
     least = UNSURE if first.forgets or first.counted.get("came-along") else UNLIKELY  # which has a sign against it
-    if blame.share < least and not told_by_rule and first.candidate.tier != PAIRED:  # pairs are tried last of all
+    if blame.share < least and not told_by_rule and not _sure_pair(first.candidate):
         if known.checked and _first_of_rule(first):  # which has seen more than that it runs
             return replace(known, proves=False)
         return Remedy(
@@ -208,6 +208,11 @@ def of_search(family: str, scene: Scene, known: Remedy, named: Span | None = Non
     shown = _shown(verdicts, (), scene.options.language)
     unsure, doubtful = blame.share < UNSURE, bool(best.judgement.doubts)
     return Remedy(shown, best.candidate.culprit, proves, doubtful=doubtful, unsure=unsure)
+
+
+def _sure_pair(candidate: Candidate) -> bool:
+    """Whether two edits are both of generators, which are tried last of all."""
+    return candidate.tier == PAIRED and candidate.source is not None and candidate.source.kind != "atom"
 
 
 def _first_of_rule(first: Any) -> bool:

@@ -66,7 +66,7 @@ def features(
     candidate: Candidate, run: Run, control: Run, judgement: Judgement, evidence: Evidence, where: Roles
 ) -> Features:
     """All features of a survivor that are not 0."""
-    lost = lost_parameters(run, control)
+    lost, forgetting = lost_parameters(run, control), forgets(candidate, evidence)
     found: dict[str, float] = {
         "any": 1.0,
         **_of_origin(candidate),
@@ -86,8 +86,8 @@ def features(
         "computed": float(computed(candidate)),
         "recomputed": float(bool(lost) and recomputes(candidate)),
         "widens": float(bool(lost) and widens_for_caller(candidate, evidence)),
-        "forgets": float(forgets(candidate, evidence)),
-        "reads-unread": float(reads_unread(candidate, evidence)),
+        "forgets": float(forgetting),
+        "reads-unread": float(not forgetting and reads_unread(candidate, evidence)),
         "counts-all": float(any(_counts_all(one.before or "", one.after or "") for one in candidate.edits)),
         "adapts": float(only_adapts(candidate)),
         "cast": float(is_cast(candidate)),

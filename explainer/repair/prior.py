@@ -37,6 +37,7 @@ ATOM: Mapping[str, float] = {
     "unflattened": 0.1,
     "paired": 0.1,
     "expanded": 0.1,
+    "outer": 0.1,
     "dropped": 0.0,
     "level": 0.9,
     "reversed": 0.5,
@@ -166,7 +167,7 @@ _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so"
             "apart": -1.5, "reads-unread": -2.0}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
-           "marked")  # fmt: skip
+           "marked", "outer")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

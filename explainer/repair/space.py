@@ -60,6 +60,8 @@ _DEVICES = {"to", "cpu", "cuda", "device", "meta", "assign", "persistent", "regi
 _UNDOING = ("slice", "unwrap", "statement", "call", "drop")
 #: What is said of a matrix whose values depend on how it was laid out: samples in its rows, or in its columns.
 _OF_MATRIX = Pattern(r"positive.definite|singular|ill-conditioned|failed to converge")
+#: What gives another length, or what it is the length of.
+_OF_LENGTHS = ("measure", "derived")
 _log = logging.getLogger(__name__)
 #: Nodes, each with the names in it that stand for those of an offer.
 _Rows = Sequence[tuple[ast.AST, Mapping[str, str]]]
@@ -243,6 +245,8 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     near = any(abs(one - other) == 1 and min(one, other) > 3 for one, other in itertools.pairwise(evidence.said))
     roomy = family == "index" or (evidence.crash is not None and evidence.crash.function == "__setitem__")
     last = greatest(evidence)
+    if family == "dataloader" and "out of" in evidence.message:  # an index of a sample: of another dataset's length
+        atoms |= {name: ATOMS[name] for name in _OF_LENGTHS}
     alike: dict[tuple[int, bool], Sequence[_Rows]] = {}
     for spot in spots(evidence):
         undoes = parted is not None and parted.place is not None and _stands_at(spot, parted.place)

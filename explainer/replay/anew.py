@@ -66,10 +66,11 @@ class Entered:
             self.own[id(code)] = known
         return known[1]
 
-    def since(self, code: Any, frame: Any) -> int | None:
-        """The first line of a frame on the failing stack from which a function was entered."""
-        lines = [line for known, of, line in self.lines.get(code, ()) if known == id(frame) and of is frame.f_code]
-        return min(lines, default=None)
+    def since(self, code: Any, frame: Any) -> list[int]:
+        """The lines of a frame on the failing stack from which a function was entered, in their order."""
+        return sorted(
+            {line for known, of, line in self.lines.get(code, ()) if known == id(frame) and of is frame.f_code}
+        )
 
 
 @frozen
@@ -112,13 +113,14 @@ class Anew:
         if not starts or None in starts:
             return None
         depth = min(start[0] for start in starts if start is not None)
-        line = min(start[1] for start in starts if start is not None and start[0] == depth)
+        rows = [start[1] for start in starts if start is not None and start[0] == depth]
+        lines = rows[0] if len(edits) == 1 else [min(row[0] for row in rows)]
         own = [edit for edit, one in zip(edits, functions) if one is None]  # noqa: B905
         path = self.frames[depth][0].f_code.co_filename
         mixed = len(own) < len(edits) or any(folder + edit["file"] != path for edit in own)
         if own:
-            return None if mixed else self._piece(depth, line, own)
-        return self._as_it_is(depth, line)
+            return None if mixed else self._piece(depth, lines[0], own)
+        return next(filter(None, (self._as_it_is(depth, line) for line in lines)), None)
 
     def control(self, piece: Piece) -> Piece | None:
         """The same statements as they are."""
@@ -138,17 +140,17 @@ class Anew:
             self.plain[depth, line] = self._piece(depth, line, ())
         return self.plain[depth, line]
 
-    def _start(self, path: str, line: int, function: Any) -> tuple[int, int] | None:
-        """The frame, by its depth, and the line in it from which on an edit shows."""
+    def _start(self, path: str, line: int, function: Any) -> tuple[int, list[int]] | None:
+        """The frame, by its depth, and the lines in it from which on an edit shows, the first one first."""
         if function is None:
             at = next((k for k, (frame, _) in enumerate(self.frames) if _top_of(frame, path)), None)
-            return (at, line) if at is not None else None
+            return (at, [line]) if at is not None else None
         on_stack = [k for k, (frame, _) in enumerate(self.frames) if frame.f_code is function.__code__]
         if on_stack:
-            return (on_stack[0] - 1, self.frames[on_stack[0] - 1][1]) if on_stack[0] else None
+            return (on_stack[0] - 1, [self.frames[on_stack[0] - 1][1]]) if on_stack[0] else None
         for depth in range(len(self.frames) - 1, -1, -1):
             since = self.entered.since(function.__code__, self.frames[depth][0])
-            if since is not None:
+            if since:
                 return depth, since
         return None
 

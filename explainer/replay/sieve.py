@@ -150,7 +150,7 @@ class Sieve:
             return bool(self.inner)
         init = getattr(type(root[0]).__init__, "__code__", None)
         builds = code is init or any(outer is init for _, outer, _ in self.entered.lines.get(code, ()))
-        return builds or any(self.entered.since(code, frame) is not None for frame in self.inner)
+        return builds or any(self.entered.since(code, frame) for frame in self.inner)
 
     def _again(self, edits: Sequence[Change], changed: Sequence[Any], live: Sequence[Any]) -> str:
         """How the statements fare that an edit reaches, from there to the failing one; they must fail without it."""

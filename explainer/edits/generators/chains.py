@@ -64,7 +64,8 @@ def _changed(candidate: Candidate) -> tuple[str, int, int]:
 def _source(first: Candidate, second: Candidate) -> FixSource | None:
     if first.source is None or second.source is None:
         return first.source or second.source
-    return dataclasses.replace(first.source, name=f"{first.source.name} + {second.source.name}")
+    kind = "atom" if "atom" in (first.source.kind, second.source.kind) else first.source.kind
+    return dataclasses.replace(first.source, kind=kind, name=f"{first.source.name} + {second.source.name}")
 
 
 def _both(first: Candidate, second: Candidate, texts: Mapping[str, str]) -> Iterator[Edit]:

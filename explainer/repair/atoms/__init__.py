@@ -79,6 +79,7 @@ ATOMS: dict[str, Atom] = {
     "unflattened": indices.unflattened,
     "paired": indices.paired,
     "expanded": broadcast.expanded,
+    "outer": broadcast.outer,
     "dropped": effects.dropped,
     "level": effects.level,
     "reversed": turned.reversed_,

@@ -85,7 +85,8 @@ def _changes(shape: list[int]) -> Iterator[tuple[str, list[int]]]:
         yield "t()", shape[::-1]
     for at in range(rank + 1):
         yield f"unsqueeze({at if at < rank else -1})", [*shape[:at], 1, *shape[at:]]
-    yield from ((f"squeeze({at})", shape[:at] + shape[at + 1 :]) for at in range(rank) if shape[at] == 1)
+    for at in (at for at in range(rank) if shape[at] == 1):  # the last one is said so: it is there for one sample, too
+        yield f"squeeze({at if at < rank - 1 or not at else -1})", shape[:at] + shape[at + 1 :]
     if rank > 2:
         yield "flatten(1)", [shape[0], math.prod(shape[1:])]
         yield "flatten(0, 1)", [shape[0] * shape[1], *shape[2:]]

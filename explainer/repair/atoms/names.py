@@ -186,6 +186,7 @@ def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         lengths = [one for one in spot.scope if one.startswith("len(") and spot.scope[one] != spot.scope.get(own)
                    and "[" not in one and own.startswith("len(")]  # fmt: skip
         fields = _fields_beside(spot, node, function) if function is not None else []
+        lengths.sort(key=lambda one: "." in one)  # what is counted itself before its parts
         rows = [*fields, *texts[:_MOST], *lengths[:_MOST]]
         for at, other in enumerate(dict.fromkeys(one for one in rows if one != own)):
             yield Offer("measure", spot, node, other, "function", 0.1 * at)

@@ -67,9 +67,14 @@ def _named(name: str, value: Any) -> dict[str, Any]:
     if is_tensor(value):
         return {name: described(value)}
     kind = {f"type({name})": _kind(value)} if name.isidentifier() and value is not None else {}
-    if isinstance(value, (list, tuple, dict, str)):
+    if isinstance(value, (list, tuple, dict, str)) or _is_torchs_dataset(value):
         return {f"len({name})": len(value), **kind}
     return kind
+
+
+def _is_torchs_dataset(value: Any) -> bool:
+    """Whether a value is a subset, or a dataset of tensors, which only counts what it holds."""
+    return type(value).__module__ == "torch.utils.data.dataset" and hasattr(type(value), "__len__")
 
 
 def _kind(value: Any) -> str:
