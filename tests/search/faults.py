@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Mapping
 from typing import Any
 
 from explainer.authoring.examples import Runner
 
 
-def explained(runner: Runner, program: str) -> Any:
-    """The diagnosis of a program, tried again whole as `explain run` does."""
-    answer = runner.run(textwrap.dedent(program).lstrip(), None, "clean")
+def explained(runner: Runner, program: str, beside: Mapping[str, str] | None = None) -> Any:
+    """The diagnosis of a program, tried again whole as `explain run` does, with the files `beside` it."""
+    files = {name: textwrap.dedent(text).lstrip() for name, text in (beside or {}).items()}
+    answer = runner.run(textwrap.dedent(program).lstrip(), files or None, "clean")
     return answer["document"]["reports"][0]["diagnoses"][0]
 
 

@@ -57,6 +57,13 @@ REPAIRS = [
         "    y, h = f(x, h)\n    h = tuple(one.detach() for one in h)",
     ),
     ("sibling", "a = g(x, end=1)\nb = g(k)", "", "b = g(k, end=1)"),
+    ("sibling", "a = {'lr': 1, 'decay': 0}\nb = {'lr': 2}", "", "b = {'lr': 2, 'decay': 0}"),
+    ("literal", "NAMES = ['p', 'q', 'r']\nf(range(5))", "sizes 3 and 5", "f(range(len(NAMES)))"),
+    ("keyword", "torch.bincount(x)", "shape '[8, 8]' is invalid for 60", "torch.bincount(x, minlength=c * c)"),
+    ("keyword", "def up(a, extra=1): ...\nup(c)\nup(t)", "", "up(t, extra=0)"),
+    ("rebound", "def made(x):\n    return Net(x)\nz = made(k)\ny = Net(t)", "", "y = made(x)"),
+    ("indexed", "a, d = rows\nf(a[: t])\nf(d)", "", "f(d[: t])"),
+    ("pattern", "einsum('bqhd,bkhd->bhqk', x, k)", "", "einsum('bhqd,bhkd->bhqk', x, k)"),
     ("derived", "p, q = split(x)\nf(x)", "", "f(q)"),
     ("prepared", "e = Encoder().fit(x)\nids = x", "", "ids = e.transform(x)"),
     ("prepared", "def dense(ids): ...\nf(x)", "", "f(dense(x))"),
@@ -267,6 +274,11 @@ ALONE = [
     ("whole", "def f(a, e):\n    return g(a * e)", ""),  # nothing else is computed of it
     ("rebound", "def g(k):\n    y = made(b, t)\n    return y\ny = f(x)", ""),  # of what is not there
     ("rebound", "y = f(k)\ny = f(x)", ""),  # made alike
+    ("rebound", "def made(x):\n    return Net(x)\ny = Net(t)", ""),  # nothing calls it
+    ("rebound", "def made(q):\n    return Net(q)\nz = made(k)\ny = Net(t)", ""),  # of what is not there
+    ("sibling", "a = {'lr': 1, 'decay': 0}\nb = {'path': 2}", ""),  # other settings
+    ("indexed", "a, d = rows\nf(a[: t], d[: 2])\nf(d)", ""),  # cut, too
+    ("outer", "x - s", ""),  # nothing was recorded of it
     ("dropped", "y = x.detach()", ""),
     ("dropped", "model.to(device)", ""),  # which moves the model itself
     ("dropped", "x.add_(s)", ""),
@@ -331,6 +343,7 @@ def test_every_atom_has_examples_and_a_cost():
         "solved",
         "crop",
         "leading",
+        "outer",
         "moved",
         "usual",
         "wrapped",

@@ -196,6 +196,42 @@ for n in range(3):
     assert found == [PASSES, SAME, PASSES]
 
 
+def test_what_fails_before_the_failing_line_was_reached_has_not_moved_on(tmp_path):
+    program = """\
+import torch
+def made(width):
+    return torch.ones(2, 3) @ torch.ones(3, width)
+def met(a, b):
+    return a + b
+a = made(3)
+b = met(a, torch.ones(2, 4))
+"""
+    found = fates(
+        tmp_path,
+        (3, "    return torch.ones(2, 3) @ torch.ones(4, width)"),  # fails in `made`, above
+        (3, "    return torch.ones(2, 3) @ torch.ones(3, 4)"),
+        program=program,
+    )
+    assert found == [OTHER, PASSES]
+
+
+def test_what_was_called_twice_runs_again_from_where_that_can_be_told(tmp_path):
+    program = """\
+import torch
+def worth(x):
+    return x.sum(-1, keepdim=True)
+def lived(x):
+    worth(x)
+    return x + 1
+def run(x):
+    x = lived(x)
+    values = worth(x)
+    return torch.cat([values, torch.ones(3)])
+run(torch.ones(3, 2))
+"""
+    assert fates(tmp_path, (3, "    return x.sum(-1)"), program=program) == [PASSES]
+
+
 def test_edits_of_one_function_and_imports_beside_them_are_tried_together(tmp_path):
     sieve = [
         [_edit(9, "        self.second = nn.Linear(width, 2)"), _edit(12, "        h = self.first(x)[:, :4]")],

@@ -46,7 +46,7 @@ def _origins(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     if is_cast(candidate):
         yield from offered_by(named(_CAST), evidence)
     elif candidate.kind == "as-dtype":
-        yield from offered_by(named("converted.converted"), evidence)
+        yield from offered_by(named("dtype.registered converted.converted"), evidence)
     elif end.endswith("- 1"):
         yield from offered_by(named("index.shifted"), evidence)
     elif end.endswith(".device"):

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import Any
 
+from explainer.bindings import sets
 from explainer.facts import SpanFact
 from explainer.patterns import Pattern
 from explainer.probes import probe
@@ -18,7 +19,7 @@ from explainer.probes.dataloader.uncollated import (
     written_part,
     written_way,
 )
-from explainer.probes.files import calls_named
+from explainer.probes.files import calls_named, nodes_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import attribute, fields_of, is_tensor
@@ -52,8 +53,8 @@ def missing_part(scene: Scene) -> SpanFact | None:
     if node is None or not any(one is None for one in values):
         return None
     target = any(_TARGET.search(one) for one in (str(way[-1]), source.text(node)))
-    origin = _origin(function, node)
-    fill = "" if target else _filler([one for one in values if one is not None])
+    origin = _written_none(function, node) or _origin(function, node)
+    fill = _marker(scene) if target else _filler([one for one in values if one is not None])
     about: dict[str, Any] = {"dataset": type(dataset).__name__, "way": written_way(way), "target": target, "fill": fill}
     about |= {"count": sum(one is None for one in values), "of": len(values)}
     return span_fact(source, origin, None, **about, new=_filled(function, source.text(origin), fill))
@@ -118,6 +119,24 @@ def _origin(function: Function, node: ast.expr) -> ast.expr:
     return value if isinstance(value, (ast.Subscript, ast.Attribute)) else node
 
 
+def _written_none(function: Function, node: ast.expr) -> ast.Constant | None:
+    """The `None` that is written for a part where it is missing: `... if known else None`."""
+    made = only_value(function, node.id) if isinstance(node, ast.Name) else node
+    branches = (made.body, made.orelse) if isinstance(made, ast.IfExp) else ()
+    return next((one for one in branches if isinstance(one, ast.Constant) and one.value is None), None)
+
+
+def _marker(scene: Scene) -> str:
+    """The one number by which the program's losses leave out what has no label, as a literal; empty where none does."""
+    words = [(source, one.value) for source, one in nodes_of(scene, ast.keyword) if one.arg == "ignore_index"]
+    given = {source.text(value): value for source, value in words}
+    text, node = next(iter(given.items())) if len(given) == 1 else ("", None)
+    if isinstance(node, ast.Name):
+        named = [source.text(one.value) for source, one in nodes_of(scene, ast.Assign) if sets(one, text)]
+        text = named[0] if len(named) == 1 else ""
+    return text if text.lstrip("-").isdigit() else ""
+
+
 def _filler(values: list[Any]) -> str:
     """The source of a value like others: 0 for numbers, zeros for tensors of one shape; empty where none is known."""
     kinds = {type(one).__name__ for one in values}
@@ -134,9 +153,11 @@ def _filler(values: list[Any]) -> str:
 
 
 def _filled(function: Function, text: str, fill: str) -> str:
-    """`age if age is not None else 0`; a call is made once."""
+    """`age if age is not None else 0`, `0` for `None` itself; a call is made once."""
     if not fill or "\n" in text:
         return ""
+    if text == "None":
+        return fill
     if "(" not in text:
         return f"{text} if {text} is not None else {fill}"
     used = stored(function)

@@ -6,13 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.bindings import only_value, sets
+from explainer.bindings import only_value
 from explainer.edits.place import as_operand
 from explainer.edits.plain_values import plain, refused
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.dataloader.samples import method_of, own_dataset, returns_of
-from explainer.probes.files import nodes_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.source import Function, called
@@ -32,37 +31,13 @@ def uncollated(scene: Scene) -> SpanFact | None:
     batch = samples_given(scene)
     if found is None or batch is None or not kind:
         return None
-    sample, way = next(((one, way) for one in batch for way in ways_to(one, kind)), (None, ()))
-    node = written_part(found[1], way) if sample is not None else None
-    if node is None:
+    way = next(ways_to(batch[0], kind), None)
+    node = written_part(found[1], way) if way is not None else None
+    if way is None or node is None:
         return None
-    source, value = found[0], value_at(sample, way)
-    nothing = _nothing(found[1], node) if value is None else None
-    node = nothing or node
-    new = _marker(scene) if nothing is not None else _fields(value, source.text(node))
-    new = new or plain(kind, source.text(node))
+    source, value = found[0], value_at(batch[0], way)
+    new = _fields(value, source.text(node)) or plain(kind, source.text(node))
     return span_fact(source, node, kind=kind, way=written_way(way), dataset=type(dataset).__name__, new=new)
-
-
-def _nothing(function: Function, node: ast.expr) -> ast.expr | None:
-    """The `None` that is written for a part, or for the name that it has, in one of two branches or alone."""
-    made = only_value(function, node.id) if isinstance(node, ast.Name) else node
-    written = (made.body, made.orelse) if isinstance(made, ast.IfExp) else (made,)
-    return next((one for one in written if isinstance(one, ast.Constant) and one.value is None), None)
-
-
-def _marker(scene: Scene) -> str:
-    """The one number by which the program's loss leaves out what has no label, as a literal; empty where none does."""
-    given = {
-        source.text(one.value): one.value for source, one in nodes_of(scene, ast.keyword) if one.arg == "ignore_index"
-    }
-    if len(given) != 1:
-        return ""
-    text, node = next(iter(given.items()))
-    if not isinstance(node, ast.Name):
-        return text
-    named = [source.text(one.value) for source, one in nodes_of(scene, ast.Assign) if sets(one, node.id)]
-    return named[0] if len(named) == 1 and named[0].lstrip("-").isdigit() else ""
 
 
 def samples_given(scene: Scene) -> list[Any] | None:

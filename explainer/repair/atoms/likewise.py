@@ -45,6 +45,8 @@ def rebound(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     own = source.parent_of(made)
     if not isinstance(made, ast.Call) or not isinstance(own, ast.Assign) or own.value is not made:
         return
+    if spot.role == "caller":  # then what failed would not be called
+        return
     offered = {source.text(made)}
     for other, node in _makings(evidence, source.text(own.targets[0])):
         text = other.text(node)

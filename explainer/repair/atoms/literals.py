@@ -79,7 +79,7 @@ def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             if known in sizes and known != value:
                 yield Offer("literal", spot, node, name, "name", 0.6)
         for name in [name for name, known in listed.items() if known in sizes and known != value]:
-            yield Offer("literal", spot, node, name, "length", -0.4)
+            yield Offer("measure", spot, node, name, "length", 0.2)
         for size in sorted(sizes - {value, 0, 1})[:_MOST]:
             for text in list(named(size, spot.scope))[:2]:
                 if text not in names:

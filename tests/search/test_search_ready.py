@@ -1,0 +1,215 @@
+"""What the program has ready and one place leaves out: a parameter, a maker, a setting, a cut, a registration."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+
+from faults import assert_never_offered, assert_repaired, explained
+
+from explainer.authoring.examples import Runner, can_check
+
+pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
+
+#: Program, a piece of the line to edit, what the first fix puts there.
+FAULTS = {
+    "what a function is given and reads nowhere": (
+        """
+        import torch
+        from torch import nn
+        class Trainer:
+            def __init__(self, size):
+                self.size, self.net = size, nn.Linear(3, 1)
+            def targets(self, real):
+                return torch.ones(self.size, 1)
+            def step(self, real):
+                return nn.functional.binary_cross_entropy_with_logits(self.net(real), self.targets(real))
+        trainer = Trainer(8)
+        for real in torch.rand(20, 3).split(8):
+            trainer.step(real).backward()
+        """, "torch.ones(self.size, 1)", "real.size(0)"),
+    "a parameter of a helper that no call gives": (
+        """
+        import torch
+        from torch import nn
+        def up(a, b, extra=1):
+            return nn.ConvTranspose2d(a, b, 3, stride=2, padding=1, output_padding=extra)
+        down = nn.Sequential(nn.Conv2d(1, 4, 3, 2, 1), nn.Conv2d(4, 8, 3, 2, 1), nn.Conv2d(8, 8, 3, 2, 1))
+        back = nn.Sequential(
+            up(8, 8),
+            up(8, 4),
+            up(4, 1),
+        )
+        x = torch.rand(2, 1, 36, 36)
+        nn.functional.mse_loss(back(down(x)), x).backward()
+        """, "up(8, 8)", "up(8, 8, extra=0)"),
+    "all pairs of classes are counted, though some do not occur": (
+        """
+        import torch
+        def confusion(guess, label, classes):
+            counts = torch.bincount(label * classes + guess)
+            return counts.view(classes, classes)
+        torch.manual_seed(0)
+        total = torch.zeros(5, 5)
+        for label in torch.randint(0, 4, (6, 9)):
+            total += confusion(label.flip(0), label, 5)
+        """, "torch.bincount(label * classes + guess)", "minlength=classes * classes"),
+    "a list whose length is written as a number": (
+        """
+        import torch
+        from torch import nn
+        KINDS = ["oak", "elm", "ash", "fir", "yew", "box"]
+        label = torch.arange(30) % len(KINDS)
+        counts = torch.stack([(label == k).sum() for k in range(5)]).float()
+        net = nn.Linear(4, len(KINDS))
+        nn.CrossEntropyLoss(weight=1 / counts)(net(torch.rand(30, 4)), label).backward()
+        """, "for k in range(5)", "range(len(KINDS))"),
+    "what came along is cut, and this is not": (
+        """
+        import torch
+        from torch.nn.utils.rnn import pad_sequence
+        notes = [(list(range(1, n)), list(range(1, n))) for n in (4, 9, 6)]
+        def sample(i, most=6):
+            words, tags = notes[i]
+            words = torch.tensor(words[:most])
+            tags = torch.tensor(tags)
+            return words, tags
+        words, tags = zip(*(sample(i) for i in range(3)))
+        words, tags = pad_sequence(words), pad_sequence(tags, padding_value=-100)
+        scores = torch.nn.Embedding(10, 10)(words)
+        torch.nn.functional.cross_entropy(scores.flatten(0, 1), tags.flatten()).backward()
+        """, "tags = torch.tensor(tags)", "tags[:most]"),
+    "a table that the cast of the model left as it was": (
+        """
+        import torch
+        from torch import nn
+        class Basis(nn.Module):
+            def __init__(self, count):
+                super().__init__()
+                self.centres = torch.linspace(0, 1, count)
+                self.top = nn.Linear(count, 1)
+            def forward(self, x):
+                return self.top((x.unsqueeze(-1) - self.centres) ** 2)
+        net = Basis(8).to(torch.bfloat16)
+        net(torch.rand(5).to(torch.bfloat16)).sum().backward()
+        """, "self.centres = torch.linspace", 'self.register_buffer("centres", torch.linspace(0, 1, count))'),
+    "a column meets a row before the table of both is refused": (
+        """
+        import torch
+        memory, net = torch.rand(50, 4), torch.nn.Linear(4, 3)
+        priority, action = torch.ones(50), torch.randint(0, 3, (50, 1))
+        def errors(idx, reward):
+            q = net(memory[idx]).gather(1, action[idx])
+            goal = reward[idx]
+            return q - goal
+        for idx in torch.arange(48).split(16):
+            error = errors(idx, torch.rand(50))
+            error.pow(2).mean().backward()
+            priority[idx] = error.detach().abs() + 0.1
+        """, "return q - goal", "q.squeeze(-1) - goal"),
+    "folds over the data of which a part was held out": (
+        """
+        import torch
+        from torch.utils.data import DataLoader, Subset, TensorDataset
+        full = TensorDataset(torch.rand(40, 3))
+        order = torch.randperm(40).tolist()
+        kept, rest = Subset(full, order[10:]), Subset(full, order[:10])
+        def folds(count, parts):
+            for chunk in torch.arange(count).chunk(parts):
+                yield chunk.tolist()
+        for idx in folds(len(full), 4):
+            for (x,) in DataLoader(Subset(kept, idx), batch_size=5):
+                assert len(x)
+        """, "folds(len(full), 4)", "len(kept"),
+}  # fmt: skip
+
+RESUMED = """
+    import os
+    import tempfile
+    import torch
+    from torch import nn
+    from making import optimizer_of
+    from resuming import resumed
+    net = nn.Linear(4, 2)
+    optimizer = optimizer_of(net, 0.1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "last.pt")
+        torch.save({"net": net.state_dict(), "optimizer": optimizer.state_dict()}, path)
+        optimizer = resumed(path, net, 0.1)
+    """
+MAKING = """
+    import torch
+    def optimizer_of(net, lr):
+        groups = [{"params": [net.weight], "weight_decay": 0.1}, {"params": [net.bias]}]
+        return torch.optim.SGD(groups, lr=lr)
+    """
+RESUMING = """
+    import torch
+    def resumed(path, net, lr):
+        state = torch.load(path, weights_only=True)
+        net.load_state_dict(state["net"])
+        optimizer = torch.optim.SGD(net.parameters(), lr=lr)
+        optimizer.load_state_dict(state["optimizer"])
+        return optimizer
+    """
+
+
+@pytest.mark.parametrize("name", list(FAULTS))
+def test_what_is_ready_is_put_to_its_use(runner: Runner, name: str) -> None:
+    assert_repaired(runner, *FAULTS[name])
+
+
+def test_what_is_loaded_is_made_by_the_function_that_made_what_was_saved(runner: Runner) -> None:
+    best = explained(runner, RESUMED, {"making.py": MAKING, "resuming.py": RESUMING})
+    assert best["culprit"]["code"].startswith("torch.optim.SGD(net.parameters()")
+    made = [edit["after"] for edit in best["fixes"][0]["edits"]]
+    assert made == ["from making import optimizer_of", "    optimizer = optimizer_of(net, lr)"]
+
+
+def test_a_setting_that_the_other_settings_have_is_put_in(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        FIRST = {"lr": 0.1, "groups": 2}
+        LATER = {"lr": 0.1}
+        def built(net, settings):
+            parts = [list(net.parameters())]
+            if settings.get("groups", 1) == 2:
+                parts = [[net.weight], [net.bias]]
+            return torch.optim.SGD([{"params": part} for part in parts], lr=settings["lr"])
+        net = nn.Linear(4, 2)
+        kept = built(net, FIRST).state_dict()
+        again = built(net, LATER)
+        again.load_state_dict(kept)
+        """
+    assert_repaired(runner, program, 'LATER = {"lr": 0.1}', '{"lr": 0.1, "groups": 2}')
+
+
+def test_of_two_products_both_are_laid_out_otherwise(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        def split(x, heads):
+            return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
+        q, k, v = (split(nn.Linear(8, 8)(torch.rand(2, 6, 8)), 2) for _ in range(3))
+        torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=torch.zeros(6, 6))
+        scores = torch.einsum("bqhd,bkhd->bhqk", q, k)
+        scores = scores - torch.ones(2, 1, 1) * torch.ones(6, 6)
+        out = torch.einsum("bhqk,bkhd->bqhd", scores.softmax(-1), v).flatten(2)
+        out.sum().backward()
+        """
+    best = explained(runner, program)
+    assert best["culprit"]["code"] == '"bqhd,bkhd->bhqk"'
+    made = [" ".join(edit["after"] for edit in fix["edits"]) for fix in best["fixes"]]
+    assert any('"bhqd,bhkd->bhqk"' in one and '"bhqk,bhkd->bqhd"' in one for one in made)
+
+
+def test_a_table_of_all_differences_that_is_meant_stays(runner: Runner) -> None:
+    program = """
+        import torch
+        points, centres = torch.rand(6, requires_grad=True), torch.rand(6)
+        gaps = points.unsqueeze(-1) - centres
+        (gaps.square() @ torch.rand(5)).sum().backward()
+        """
+    assert_never_offered(runner, program, "squeeze(-1) - centres")
