@@ -148,6 +148,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "이 계층이 읽는 위치로 `{what}` 텐서의 채널 {size}개를 옮기고 되돌리기",
         "zh": "把 `{what}` 的 {size} 个通道移到此层读取的位置，再移回来",
     },
+    "column": {
+        "en": "squeeze the last dimension of `{old}`: a column [{n}, 1] that meets a row makes a table of all pairs",
+        "ko": "`{old}` 의 마지막 차원 없애기(squeeze): 열 [{n}, 1] 이 행과 만나면 모든 쌍의 표가 됨",
+        "zh": "去掉 `{old}` 的最后一维（squeeze）：列 [{n}, 1] 与行相遇会得到所有配对的表",
+    },
     "squeeze": {
         "en": "keep the batch, `{new}`: a bare `squeeze()` drops it where it has one sample",
         "ko": "배치 차원 유지하기, `{new}`: 인자 없는 `squeeze()` 호출은 샘플이 하나인 배치 차원도 없앰",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from typing import Any
 
@@ -18,6 +19,7 @@ from explainer.repair.prior import has_sign, score
 from explainer.replay.outcomes import ties
 from explainer.replay.program import Run
 from explainer.replay.trial import Verdict
+from explainer.source import called
 
 #: The doubts about an edit that only keeps away from what failed: a rule may mean that, a search does not.
 AVOIDS = {"unreached", "fewer"}
@@ -123,7 +125,8 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         found = [first, *(one for one in found if one is not first)]
     first = found[0] if found else None
     if first is None or first.candidate.edits == known:
-        return replace(_shared(found), odd=first is not None and first.odd, fits=first is not None and first.odd)
+        odd = first is not None and first.odd
+        return replace(_shared(found, evidence), odd=odd, fits=odd)
     told = _told(checker, evidence, first.candidate)
     if told is False and not first.judgement.doubts:
         doubted = replace(first.judgement, doubts=("chance",))
@@ -131,7 +134,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         return blamed(checker, evidence, known)
     chance = told is False or (told is None and bool(computed_of(first.candidate)))
     fits = first.odd or chance or _fits(first, where)
-    return replace(_shared(found), odd=first.odd, fits=fits, told=told is True)
+    return replace(_shared(found, evidence), odd=first.odd, fits=fits, told=told is True)
 
 
 def _strange(one: Survivor, evidence: Evidence) -> bool:
@@ -179,22 +182,38 @@ def _kind(candidate: Candidate) -> str:
     return candidate.source.kind if candidate.source is not None else ""
 
 
-def _shared(found: list[Survivor]) -> Blame:
+def _shared(found: list[Survivor], evidence: Evidence) -> Blame:
     """Survivors with the share of the first one's line; that no edit at all is right has a score of 0."""
     if not found:
         return Blame(())
     least = _last(found[0])
     behind = [BETTER * (_last(one) > least) for one in found]
     scores = ([one.score for one in found], [score(one.counted) for one in found])
-    share, counted = (_share(found, row, behind) for row in scores)
+    same = [one.line == found[0].line or _again(one, found[0]) or _handed_on(one, found[0], evidence) for one in found]
+    share, counted = (_share(same, row, behind) for row in scores)
     return Blame(tuple(found), share, counted)
 
 
-def _share(found: list[Survivor], scores: list[float], behind: list[float]) -> float:
+def _share(same: list[bool], scores: list[float], behind: list[float]) -> float:
     worth = [math.exp(min(one - less, 50.0)) for one, less in zip(scores, behind, strict=True)]
-    first = found[0]
-    own = sum(each for each, one in zip(worth, found, strict=True) if one.line == first.line or _again(one, first))
-    return own / (sum(worth) + 1.0)
+    return sum(each for each, own in zip(worth, same, strict=True) if own) / (sum(worth) + 1.0)
+
+
+def _handed_on(one: Survivor, other: Survivor, evidence: Evidence) -> bool:
+    """Whether two edits do the same to one value: where a function hands it back, and where that is called."""
+    if _changes(one.candidate) != _changes(other.candidate) or len(one.candidate.edits) != 1:
+        return False
+    return _returned_to(one, other, evidence) or _returned_to(other, one, evidence)
+
+
+def _returned_to(one: Survivor, other: Survivor, evidence: Evidence) -> bool:
+    source, caller = (evidence.sources(each.candidate.culprit.file) for each in (one, other))
+    function = source.function_at(one.line[1]) if source is not None else None
+    statement = source.statement_at(one.line[1]) if source is not None else None
+    call = caller.statement_at(other.line[1]) if caller is not None else None
+    if function is None or call is None or not isinstance(statement, ast.Return):
+        return False
+    return any(isinstance(each, ast.Call) and called(each) == function.name for each in ast.walk(call))
 
 
 def _again(one: Survivor, first: Survivor) -> bool:

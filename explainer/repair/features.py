@@ -85,7 +85,7 @@ def features(
         "ungraded": float(min(int(run.answer.get("ungraded") or 0), 2)),
         "computed": float(computed(candidate)),
         "recomputed": float(bool(lost) and recomputes(candidate)),
-        "widens": float(bool(lost) and widens_for_caller(candidate, evidence)),
+        "widens": float(bool(lost) and "out of" not in evidence.message and widens_for_caller(candidate, evidence)),
         "forgets": float(forgetting),
         "reads-unread": float(not forgetting and reads_unread(candidate, evidence)),
         "counts-all": float(any(_counts_all(one.before or "", one.after or "") for one in candidate.edits)),

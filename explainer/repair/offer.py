@@ -28,7 +28,7 @@ class Offer:
 
     A lower weight is tried earlier. `node` is what is replaced by `text`; `blames` what is wrong, where that is a part.
     `twins` are replaced too, each by a text of its own: they say the same in the function, or with other names.
-    `imports` are statements that the file needs then.
+    `imports` are statements that the file needs then, `more` are edits of other lines, of any file.
     """
 
     atom: str
@@ -40,6 +40,7 @@ class Offer:
     blames: ast.AST | None = None
     twins: tuple[tuple[ast.AST, str], ...] = ()
     imports: tuple[str, ...] = ()
+    more: tuple[Edit, ...] = ()
 
     @property
     def place(self) -> Place:
@@ -78,6 +79,7 @@ class Offer:
         edits = with_imports(self.place.source, self.edits(), self.imports)
         if not edits:
             return None
+        edits = (*edits, *self.more)
         old, new = self.shown()
         kinds = {ast.With: "block", ast.Module: "order"}
         kind = kinds.get(type(self.node), "rename")

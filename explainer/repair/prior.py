@@ -27,6 +27,7 @@ ATOM: Mapping[str, float] = {
     "repeated": 0.2,
     "key": 0.7,
     "keyword": 1.2,
+    "handed": 0.2,
     "namesake": 1.2,
     "sibling": 0.6,
     "derived": 0.7,
@@ -37,7 +38,6 @@ ATOM: Mapping[str, float] = {
     "unflattened": 0.1,
     "paired": 0.1,
     "expanded": 0.1,
-    "outer": 0.1,
     "dropped": 0.0,
     "level": 0.9,
     "reversed": 0.5,
@@ -167,7 +167,7 @@ _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so"
             "apart": -1.5, "reads-unread": -2.0}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
-           "marked", "outer")  # fmt: skip
+           "marked")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

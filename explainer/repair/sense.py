@@ -6,7 +6,7 @@ import ast
 import builtins
 import functools
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from explainer.repair.atoms.common import MODULES, bound_below
 from explainer.repair.offer import Offer
@@ -22,7 +22,7 @@ _MADE = (ast.Call, ast.Subscript, ast.Attribute, ast.BinOp, ast.ListComp)
 def reads_unbound(offer: Offer) -> bool:
     """Whether a new expression reads a name that nothing has bound there: it would only raise a NameError."""
     source, line = offer.place.source, offer.place.span.line
-    if not isinstance(offer.node, ast.expr):
+    if not isinstance(offer.node, ast.expr) or offer.more:  # which bind it
         return False
     new = _parsed(offer.text)
     known_there = loaded(offer.node) | stored(offer.node)  # targets that are unpacked in another order are no reads
@@ -57,7 +57,7 @@ def repeats(offer: Offer) -> bool:
     if _undecided(new) > _undecided(offer.node):
         return True
     above = offer.place.source.parent_of(offer.node)
-    if _idle(new) or (isinstance(above, ast.Compare) and _text(new) in [_text(one) for one in _sides(above, offer)]):
+    if _idle(new) or (_compares(above) and _text(new) in [_text(one) for one in _sides(above, offer)]):
         return True
     return any(_again(before, after, offer) for before, after in _arguments(offer.node, new)) or _beside(offer, new)
 
@@ -69,13 +69,22 @@ def _undecided(node: ast.AST) -> int:
     return sum(ast.unparse(one.body) == ast.unparse(one.orelse) for one in choices)
 
 
+#: Signs whose sides are two values: of one alone nothing is left, or it is what it was.
+_OF_TWO = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
+
+
 def _idle(node: ast.AST) -> bool:
     """Whether something is compared with itself."""
     return any(isinstance(one, ast.Compare) and _text(one.left) == _text(one.comparators[0]) for one in ast.walk(node))
 
 
-def _sides(compared: ast.Compare, offer: Offer) -> list[ast.expr]:
-    return [one for one in (compared.left, *compared.comparators) if one is not offer.node]
+def _compares(node: ast.AST | None) -> TypeGuard[ast.Compare | ast.BinOp]:
+    return isinstance(node, ast.Compare) or (isinstance(node, ast.BinOp) and isinstance(node.op, _OF_TWO))
+
+
+def _sides(compared: ast.Compare | ast.BinOp, offer: Offer) -> list[ast.expr]:
+    others = compared.comparators if isinstance(compared, ast.Compare) else [compared.right]
+    return [one for one in (compared.left, *others) if one is not offer.node]
 
 
 #: The text of a node that is asked for again with each offer at its place.

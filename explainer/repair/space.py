@@ -82,7 +82,7 @@ def space(evidence: Evidence, most: int = 1200, family: str = "") -> list[Propos
     for offer in _offers(evidence, family):
         node: Any = offer.node
         span = node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
-        key = (offer.place.source.file, *span, offer.text, len(offer.twins))
+        key = (offer.place.source.file, *span, offer.text, len(offer.twins), offer.more)
         worth = cost(offer) + _elsewhere(offer)
         if key not in offers or worth < offers[key][0]:
             offers[key] = worth, offer
@@ -120,10 +120,12 @@ def _scaled(offer: Offer) -> bool:
 
 
 def _exact(offer: Offer, last: int | None) -> bool:
-    """Whether so many times a size is just what the `last` index asks for."""
-    times = re.search(r" \* (\d)$", offer.text) if offer.filler == "factor" and last is not None else None
-    old = integer(offer.spot, offer.node) if times is not None else None  # type: ignore[arg-type]
-    return times is not None and last is not None and bool(old) and old * int(times[1]) == last + 1  # type: ignore[operator]
+    """Whether so many times a size, or one more, is just what the `last` index asks for."""
+    form = re.search(r" (\* \d|\+ 1)$", offer.text) if offer.filler == "factor" and last is not None else None
+    old = integer(offer.spot, offer.node) if form is not None else None  # type: ignore[arg-type]
+    if form is None or last is None or not old:
+        return False
+    return (old + 1 if form[1] == "+ 1" else old * int(form[1][2:])) == last + 1
 
 
 def _fitted_to_data(offer: Offer, count: Place | None) -> bool:

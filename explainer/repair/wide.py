@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from explainer.edits.candidate import Candidate
-from explainer.edits.changes import cancels
+from explainer.edits.changes import cancels, only_adapts
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.chains import followed
 from explainer.edits.generators.driver import found_in
@@ -175,12 +175,15 @@ def _run(
 
 
 def _fits_anyway(checker: Any, candidate: Candidate) -> bool:
-    """Whether an edit makes a number fit, or an index smaller that is too large: one that is right may come later."""
+    """Whether an edit makes a number fit, or only brings a value to size, or an index that is too large makes smaller.
+
+    One that is right may come later.
+    """
     frame = checker.scene.crash.user_frame
     at = (frame.file, frame.line) if frame is not None and "out of" in checker.scene.crash.message else None
     texts = ((edit.before or "", edit.after or "") for edit in candidate.edits)
     computed = any(set(_NUMBER.findall(new)) - set(_NUMBER.findall(old)) for old, new in texts)
-    return candidate.literal or computed or _line(candidate) == at
+    return candidate.literal or computed or only_adapts(candidate) or _line(candidate) == at
 
 
 def _line(candidate: Candidate) -> tuple[str, int]:

@@ -81,22 +81,3 @@ def test_the_layer_that_widens_is_put_in_where_what_leads_back_got_its_own_width
     found = [applied(one) for one in ATOMS["widening"](Spot(call, "built", 0, None, layer, SCOPE), evidence)]
     mended = "net = nn.Sequential(nn.LayerNorm(c), nn.Linear(c, c * 4), nn.GELU(), nn.Linear(c * 4, c))"
     assert found == [mended][:offers]
-
-
-@pytest.mark.parametrize(
-    ("text", "shapes", "repaired"),
-    [
-        ("q - goal", ([5, 1], [5]), {"q.squeeze(-1) - goal"}),
-        ("goal - q", ([5], [5, 1]), {"goal - q.squeeze(-1)"}),
-        ("q.unsqueeze(-1) - goal", ([5, 1], [5]), set()),  # a table of all differences is meant
-        ("q[:, None] - goal", ([5, 1], [5]), set()),
-        ("q - goal", ([5, 1], [4]), set()),  # of others
-    ],
-)
-def test_a_column_that_meets_a_row_is_squeezed(text, shapes, repaired):
-    source = parsed_source("model.py", text)
-    place = Place(source, source.tree.body[0].value)
-    before, out = tuple((shape, F32) for shape in shapes), [shapes[0][0], max(shapes[1][0], shapes[0][-1])]
-    step = Step("sub", (place,), (None, None), before, ((out, F32),), (), None)
-    found = ATOMS["outer"](Spot(place, "slice", 1, step=step), Evidence("", "en", sources=lambda _: source))
-    assert {applied(one) for one in found} == repaired

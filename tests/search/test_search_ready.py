@@ -108,6 +108,46 @@ FAULTS = {
             error.pow(2).mean().backward()
             priority[idx] = error.detach().abs() + 0.1
         """, "return q - goal", "q.squeeze(-1) - goal"),
+    "what gathers values is made in their dtype": (
+        """
+        import torch
+        from torch import nn
+        def pooled(per_atom, molecule, count):
+            total = torch.zeros(count, per_atom.size(-1))
+            return total.index_add_(0, molecule, per_atom)
+        net = nn.Linear(3, 2).double()
+        x, molecule = torch.rand(7, 3, dtype=torch.float64), torch.tensor([0, 0, 1, 1, 1, 2, 2])
+        pooled(net(x), molecule, 3).sum().backward()
+        """, "total = torch.zeros(count, per_atom.size(-1))", "dtype=per_atom.dtype"),
+    "a helper that counts classes is not told how many there are": (
+        """
+        import torch
+        from torch import nn
+        class Settings:
+            kinds = 4
+        def weights_of(labels):
+            counts = torch.bincount(labels)
+            return len(labels) / counts.clamp(min=1).float()
+        settings = Settings()
+        net, labels = nn.Linear(3, settings.kinds), torch.tensor([0, 1, 2, 1, 0, 2])
+        loss = nn.CrossEntropyLoss(weight=weights_of(labels))
+        loss(net(torch.rand(6, 3)), labels).backward()
+        """, "counts = torch.bincount(labels)", "minlength="),
+    "one index more than the table has rows is a mark that was added": (
+        """
+        import torch
+        from torch import nn
+        class Reader(nn.Module):
+            def __init__(self, words, width):
+                super().__init__()
+                self.table = nn.Embedding(words, width)
+                self.top = nn.Linear(width, words)
+            def forward(self, ids):
+                mask = torch.full_like(ids[:, :1], self.top.out_features)
+                return self.top(self.table(torch.cat([mask, ids], 1)))
+        net = Reader(12, 8)
+        net(torch.randint(0, 12, (3, 5))).sum().backward()
+        """, "nn.Embedding(words, width)", "nn.Embedding(words + 1, width)"),
     "folds over the data of which a part was held out": (
         """
         import torch

@@ -22,6 +22,7 @@ _SHAPE = {
     "directions.joined": -1,
     "collate.filled": 0,
     "collate.collated": 0,
+    "squeezed.columns": -1,
     "squeezed.squeezed": 0,
     "layers.around": -1,
     "layers.over_channels": 0,
@@ -61,6 +62,7 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
     "index": {
         "ordered.read_early": -1,
         "ordered.computed_early": -1,
+        "squeezed.columns": -1,
         "signs.as_classes": -1,
         "signs.marked": -1,
         "dtype.as_index": 0,

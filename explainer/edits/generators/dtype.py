@@ -17,7 +17,7 @@ from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
-from explainer.source import called, of_self
+from explainer.source import called, loaded, of_self
 
 #: The method that gives each dtype.
 CASTS = {
@@ -46,6 +46,9 @@ _INDEXED = ("__getitem__", "__setitem__", "gather", "index_select", "scatter", "
 #: What makes numbers between whole ones, of which the nearest is meant where one is to be an index.
 _SPACED = ("linspace", "logspace", "div", "true_divide", "interpolate", "mul")
 _MADE = ("zeros", "ones", "empty", "full")
+#: What puts values of one dtype into a tensor of that dtype.
+_GATHERING = ("__setitem__", *(f"{name}{end}" for end in ("", "_") for name in (
+    "index_add", "index_copy", "index_put", "scatter", "scatter_add", "scatter_reduce", "masked_scatter")))  # fmt: skip
 _SQUARES = ("pow", "square", "__pow__")
 _REDUCTIONS = ("mean", "sum", "nanmean", "nansum")
 _TO_LONG = Pattern(
@@ -69,22 +72,47 @@ def structural(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def started(evidence: Evidence) -> Iterator[Candidate]:
-    """`torch.zeros(p.shape)` -> `torch.zeros_like(p)`: a real tensor that gathers complex numbers in place."""
-    crash = evidence.crash
-    if crash is None or not _gathers_complex(evidence):
-        return
-    for step in trunk(evidence, crash.inputs[0]):
-        node = step.place.node if step.place is not None else None
-        if step.place is None or not isinstance(node, ast.Call) or called(node) not in _MADE:
+    """`zeros(n, 3)` -> `zeros(n, 3, dtype=x.dtype)`: a tensor that gathers others of another dtype in place.
+
+    One that is made of another's shape alone is made like it.
+    """
+    crash, dtype = evidence.crash, _gathered(evidence)
+    for step in trunk(evidence, crash.inputs[0]) if crash is not None and dtype and crash.inputs else ():
+        place, node = step.place, step.place.node if step.place is not None else None
+        if place is None or not isinstance(node, ast.Call) or called(node) not in _MADE:
             continue
         shape = node.args[0] if len(node.args) == 1 else None
         if isinstance(shape, ast.Attribute) and shape.attr == "shape" and not node.keywords:
-            new = f"torch.{called(node)}_like({step.place.source.text(shape.value)})"
-            yield from evidence.replaced(step.place, new, "replace", "rename", new=new, old=step.place.text)
+            new = f"torch.{called(node)}_like({place.source.text(shape.value)})"
+            yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.text)
         elif not any(word.arg == "dtype" for word in node.keywords):
-            place, dtype = step.place, f"torch.{crash.before[1][1]}"
-            edits = lambda: set_argument(place, "dtype", dtype)  # noqa: E731, B023
-            yield from evidence.made(edits, "add-argument", place, "flag", new=f"dtype={dtype}", layer=called(node))
+            for like in (*_of_dtype(evidence, place, dtype), f"torch.{dtype}"):
+                edits = partial(set_argument, place, "dtype", like)
+                yield from evidence.made(edits, "add-argument", place, "flag", new=f"dtype={like}", layer=called(node))
+
+
+def _of_dtype(evidence: Evidence, place: Place, dtype: str) -> list[str]:
+    """`x.dtype` for what a call reads, or its function is given, that has a dtype."""
+    frame, function = evidence.frame_of(place), place.source.function_at(place.span.line)
+    scope = frame.scope if frame is not None else evidence.scope_of(place)
+    given = [one.arg for one in function.args.args] if isinstance(function, ast.FunctionDef) else []
+    names = [one for one in (*sorted(loaded(place.node)), *given) if _is_of(scope.get(one), dtype)]
+    return [f"{one}.dtype" for one in dict.fromkeys(names)][:1]
+
+
+def _is_of(value: object, dtype: str) -> bool:
+    return isinstance(value, list) and value[1:2] == [dtype]
+
+
+def _gathered(evidence: Evidence) -> str:
+    """The dtype of what the failing call puts into a tensor of another one; empty where it does nothing of the kind."""
+    crash = evidence.crash
+    if _gathers_complex(evidence) and crash is not None:
+        return crash.before[1][1]
+    if crash is None or crash.function not in _GATHERING or not crash.before:
+        return ""
+    dtypes = [dtype for _, dtype in crash.before if "float" in dtype or "complex" in dtype]
+    return dtypes[-1] if dtypes and dtypes[0] == crash.before[0][1] != dtypes[-1] else ""
 
 
 def _gathers_complex(evidence: Evidence) -> bool:

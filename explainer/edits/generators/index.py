@@ -183,13 +183,22 @@ def enlarged(evidence: Evidence) -> Iterator[Candidate]:
             own = layer.value(argument) or 0
             if own <= high and not (argument != "num_embeddings" and sparse(crash, own, high, distinct)):
                 # Sums of whatever is in scope give the number too, but a table's rows are hardly ever meant so.
-                yield from (one for one in built_for(evidence, layer, argument, high + 1) if not _summed(one))
+                # One row more than there are is for a mark that was added to the others.
+                built = list(built_for(evidence, layer, argument, high + 1))
+                more = [one for one in built if own == high and _one_more(one)]
+                yield from (*more, *(one for one in built if not _summed(one)))
 
 
 def sparse(crash: Step, classes: int, high: int, distinct: int) -> bool:
     """Whether labels are no more numbers than there are classes, with gaps that chance does not explain."""
     count = max((math.prod(shape) for shape, dtype in crash.before if "int" in dtype), default=0)
     return distinct <= classes + 1 and (high >= _FAR * classes or count >= _OFTEN * (high + 1))
+
+
+def _one_more(candidate: Candidate) -> bool:
+    """Whether an edit adds 1 to what stands there, and names nothing else."""
+    before, after = candidate.edits[0].before or "", candidate.edits[0].after or ""
+    return after.count(" + 1") > before.count(" + 1") and after.replace(" + 1", "") == before.replace(" + 1", "")
 
 
 def _summed(candidate: Candidate) -> bool:

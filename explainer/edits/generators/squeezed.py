@@ -1,4 +1,4 @@
-"""Candidates for a bare `squeeze()`, which drops the batch dimension too where a batch has one sample."""
+"""Dimensions of size one: a bare `squeeze()` drops that of the batch, too; one that is left makes tables of columns."""
 
 from __future__ import annotations
 
@@ -8,16 +8,44 @@ from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
+from explainer.edits.generators.shapes import BROADCAST
 from explainer.edits.place import Place, as_primary
+from explainer.source import called
+
+#: How many steps behind the failing call are looked at.
+_STEPS = 30
 
 
 def squeezed(evidence: Evidence) -> Iterator[Candidate]:
     """`x.squeeze()` -> `x.squeeze(-1)`, `x.flatten(1)`: only the dimensions that it has dropped behind the first."""
-    for step in evidence.steps[1:30]:
+    for step in evidence.steps[1:_STEPS]:
         before = step.before[0][0] if step.before else []
         ones = [at for at, size in enumerate(before) if size == 1 and at > 0]
         if ones and before[0] == 1 and len(before) - len(step.shape) == len(ones) + 1:
             yield from _named(evidence, step, before, ones)
+
+
+def columns(evidence: Evidence) -> Iterator[Candidate]:
+    """`q - goal` -> `q.squeeze(-1) - goal`: a column met a row behind the failing call, and made a table of both."""
+    for step in evidence.steps[1:_STEPS]:
+        node = step.place.node if step.place is not None else None
+        if step.place is None or step.function not in BROADCAST or not isinstance(node, ast.BinOp):
+            continue
+        shapes = [shape for shape, _ in step.before]
+        for at, side in enumerate((node.left, node.right) if len(shapes) == 2 else ()):
+            mine, other = shapes[at], shapes[1 - at]
+            met = other != [] and mine == [*other, 1] and step.shape == [*other, other[-1]] and other[-1] > 1
+            if met and not _made_so(side):
+                place = step.place.at(side)
+                new = f"{as_primary(place)}.squeeze(-1)"
+                yield from evidence.replaced(place, new, "replace", "column", old=place.short, n=other[-1])
+
+
+def _made_so(node: ast.expr) -> bool:
+    """Whether an operand is turned into a column right there: then a table of both is meant."""
+    if isinstance(node, ast.Subscript):
+        return "None" in ast.unparse(node.slice)
+    return isinstance(node, ast.Call) and called(node) in ("unsqueeze", "view", "reshape")
 
 
 def _named(evidence: Evidence, step: Step, before: list[int], ones: list[int]) -> Iterator[Candidate]:

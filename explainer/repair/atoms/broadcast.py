@@ -1,18 +1,15 @@
-"""What is broadcast without being meant to, and what is not: an operand brought to the sizes of another."""
+"""What is joined, or used as an index, is not broadcast: an operand brought to the sizes of another."""
 
 from __future__ import annotations
 
-import ast
 import itertools
 from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
-from explainer.edits.generators.shapes import BROADCAST
 from explainer.edits.generators.slices import operands
 from explainer.edits.place import as_primary
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called
 
 _JOINING = ("cat", "concat", "concatenate", "hstack", "vstack", "stack")
 _INDEXING = ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_",
@@ -35,26 +32,6 @@ def expanded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             for at, new in enumerate((f"[..., {more}]", f"[{more}]")):
                 made = f"{as_primary(place)}{new}.expand_as({beside.text})"
                 yield Offer("expanded", spot, place.node, made, "index", 0.3 * at)
-
-
-def outer(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`q - goal` -> `q.squeeze(-1) - goal`: a column met a row behind the failing call, and made a table of both."""
-    step, node = spot.step, spot.place.node
-    if step is None or spot.role != "slice" or step.function not in BROADCAST or not isinstance(node, ast.BinOp):
-        return
-    shapes = [shape for shape, _ in step.before[:2]]
-    for at, side in enumerate((node.left, node.right) if len(shapes) == 2 else ()):
-        mine, other = shapes[at], shapes[1 - at]
-        column = other != [] and mine == [*other, 1] and step.shape == [*other, other[-1]] and other[-1] > 1
-        if column and not _made_so(side):
-            yield Offer("outer", spot, side, f"{as_primary(spot.place.at(side))}.squeeze(-1)", "column")
-
-
-def _made_so(node: ast.expr) -> bool:
-    """Whether an operand is turned into a column right there: then a table of both is meant."""
-    if isinstance(node, ast.Subscript):
-        return "None" in ast.unparse(node.slice)
-    return isinstance(node, ast.Call) and called(node) in ("unsqueeze", "view", "reshape")
 
 
 def _single(shape: Sequence[int], other: Sequence[int]) -> Iterator[Sequence[int]]:

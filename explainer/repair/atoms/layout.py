@@ -23,7 +23,7 @@ def layout(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     if spot.role in ("built", "given"):
         return
     for node in expressions(spot):
-        if not isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp)):
+        if not isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp, ast.Compare)):
             continue
         if _only_written(spot, node):
             continue

@@ -28,7 +28,7 @@ def shortened(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for node in own:
             text = as_primary(spot.place.at(node))
             new = f"({text} + {factor - 1}) // {factor}" if up else f"{text} // {factor}"
-            if not beside or id(node) in beside:
+            if id(node) in beside or (not beside and spot.role == "crash"):  # as they were made they count what came in
                 yield Offer("shortened", spot, node, new, "up" if up else "down")
 
 
