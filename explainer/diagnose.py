@@ -224,8 +224,7 @@ def _with_odd(diagnosis: Diagnosis, scene: Scene, stages: Stages) -> Diagnosis:
         return diagnosis
     told, _, _ = diagnosis.cause.partition("\n" + word("usual", scene.options.language))  # this one is no guess
     there = tuple(one for one in diagnosis.fixes if any(_stands_at(edit, span) for edit in one.edits))
-    fixes = tuple(one for one in diagnosis.fixes if not one.edits or one.certainty == "checked")
-    fixes = tuple(dict.fromkeys((*there, *fixes)))
+    fixes = tuple(dict.fromkeys((*there, *diagnosis.fixes)))
     cause, labels = "\n".join(filter(None, (told, sentence))), (label, *diagnosis.labels)
     return replace(diagnosis, culprit=at or span, cause=cause, labels=labels, fixes=fixes)
 

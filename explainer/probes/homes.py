@@ -34,7 +34,7 @@ _PROBES = {
     "autograd.unrecorded": "inner_gradient asking_function",
     "autograd.cuts": "cut all_cuts block_of derived_in grad_switch reentrant_checkpoint receiver",
     "autograd.early": "read_early backward_below loss_without_backward returned_gradients gradient_loop",
-    "autograd.freezing": "frozen_model filtered_out plain_tensors shallow_copy",
+    "autograd.freezing": "frozen_model filtered_out plain_tensors prefix_test shallow_copy",
     "autograd.frozen_hooks": "hooked_frozen",
     "autograd.functions": "function_return function_gradient exchanged_gradients misplaced_gradient forward_start",
     "autograd.gradients": "untracked_input tracked_from tracked_line unused_input twin_used grad_call unused_place",

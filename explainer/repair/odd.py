@@ -10,6 +10,10 @@ from explainer.edits.generators.slices import parting
 from explainer.edits.place import Place
 from explainer.locale import word
 from explainer.replay.recorders.taint import leaves
+from explainer.source import called
+
+#: What reads a number of values.
+_READING = ("max", "amax", "min", "amin", "argmax", "item", "int", "unique", "nunique", "count_nonzero", "len", "set")
 
 
 def odd_step(evidence: Evidence) -> Step | None:
@@ -29,14 +33,14 @@ def counted(evidence: Evidence) -> Place | None:
     for step in evidence.steps[1:]:
         for tree in step.numbers:
             at = evidence.place(tree[-2]) if tree[0] == "op" and tree[-1] in evidence.said else None
-            if at is not None and not _steps_on(at) and any(one[0] == "const" for one in leaves(tree)):
+            if at is not None and _reads_data(at) and any(one[0] == "const" for one in leaves(tree)):
                 return at
     return None
 
 
-def _steps_on(place: Place) -> bool:
-    """`self.size += 1`: counted one by one, not read from anywhere."""
-    return isinstance(place.node, ast.AugAssign) and isinstance(place.node.value, ast.Constant)
+def _reads_data(place: Place) -> bool:
+    """Whether a number is read of values there: one that a loop counts, or `self.size += 1`, is not."""
+    return any(isinstance(one, ast.Call) and called(one) in _READING for one in ast.walk(place.node))
 
 
 def odd(evidence: Evidence, language: str) -> tuple[Span, Label, str] | None:

@@ -19,6 +19,7 @@ from explainer.source import Source, called
 
 _CATS = ("cat", "concat", "concatenate")
 _JOINS = (*_CATS, *BROADCAST)
+_GROWING = ("conv_transpose", "interpolate", "upsample", "unpool", "pixel_shuffle", "repeat_interleave", "expand")
 _OF_MAPS = ("conv", "max_pool", "avg_pool", "adaptive", "interpolate", "upsample", "pixel_shuffle")
 _PLAIN = (ast.Name, ast.Attribute, ast.Subscript)
 
@@ -73,8 +74,12 @@ def _is_map(evidence: Evidence, operand: Operand) -> bool:
 
 def _upsampling(evidence: Evidence, operand: Operand) -> Step | None:
     """The step behind an operand that made its map larger, by more than the padding of a convolution does."""
-    steps = (step for step in trunk(evidence, operand.start, 8) if step.before)
+    steps = (step for step in trunk(evidence, operand.start, 8) if step.before and _grows_maps(step))
     return next((step for step in steps if len(step.shape) == len(step.before[0][0]) and _times(step) >= 1.5), None)
+
+
+def _grows_maps(step: Step) -> bool:
+    return any(part in step.function for part in _GROWING)
 
 
 def _times(step: Step) -> float:

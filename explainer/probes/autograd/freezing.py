@@ -14,7 +14,7 @@ from explainer.probes.autograd.graph import empty_models, named_modules
 from explainer.probes.files import calls_named, named, sources
 from explainer.probes.origin import last_binding
 from explainer.probes.owners import optimizers
-from explainer.probes.places import span_fact
+from explainer.probes.places import enclosing, span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import fields_of, is_module, is_tensor, read
 from explainer.source import Source, called
@@ -48,6 +48,22 @@ def frozen_model(scene: Scene) -> SpanFact | None:
             if found is not None and _shallow(found) is None:
                 detail: dict[str, Any] = {"count": len(parameters), "head": _head(found.target, module)}
                 return span_fact(found.source, found.node, model=name, trained=trained, **detail)
+    return None
+
+
+@probe
+def prefix_test(scene: Scene) -> SpanFact | None:
+    """The `name.startswith(prefix)` under which parameters are frozen: `head` is the start of `head_norm`, too.
+
+    `detail`: `new`, the call that tells whole names of modules alone.
+    """
+    for source in sources(scene):
+        for node in (one for one in source.nodes() if isinstance(one, ast.stmt) and _frozen(source, one)):
+            tests = [one.test for one in enclosing(source, node.lineno, (ast.If,))]
+            for call in (one for test in tests for one in ast.walk(test) if isinstance(one, ast.Call)):
+                prefix = call.args[0] if called(call) == "startswith" and len(call.args) == 1 else None
+                if isinstance(prefix, (ast.Name, ast.Attribute, ast.Subscript)):
+                    return span_fact(source, call, new=f'{source.text(call.func)}({source.text(prefix)} + ".")')
     return None
 
 

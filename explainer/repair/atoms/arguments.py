@@ -53,7 +53,7 @@ _SIZES, _FITTING = 8, 3
 
 def swap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`Linear(dim, patch)` -> `Linear(patch, dim)`: two arguments, sizes, values of keywords, or names exchanged."""
-    yield from _unpacked(spot)
+    yield from _unpacked(spot, evidence)
     for node in expressions(spot):
         for own in _rows(node):
             near = [(i, j) for i in range(len(own)) for j in range(i + 1, len(own)) if j == i + 1 or len(own) <= _PAIRS]
@@ -69,8 +69,11 @@ def swap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield from _turned(spot, node, own)
 
 
-def _unpacked(spot: Spot) -> Iterator[Offer]:
-    """`for x, value, label in rows` -> `for x, label, value in rows`: parts that are taken in another order."""
+def _unpacked(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`for x, value, label in rows` -> `for x, label, value in rows`: parts that are taken in another order.
+
+    A namesake where a function hands back what is called so in that order.
+    """
     node, parent = spot.place.node, spot.place.source.parent_of(spot.place.node)
     if isinstance(parent, (ast.For, ast.AsyncFor, ast.comprehension)) and parent.iter is node:
         targets: list[ast.expr] = [parent.target]
@@ -82,7 +85,27 @@ def _unpacked(spot: Spot) -> Iterator[Offer]:
             one, other = row.elts[i], row.elts[j]
             if isinstance(one, ast.Name) and isinstance(other, ast.Name):
                 changes = {id(one): other.id, id(other): one.id}
-                yield Offer("swap", spot, row, _with(spot, row, changes), "unpacked", 0.3 * (j - i))
+                new = [changes.get(id(each), getattr(each, "id", "")) for each in row.elts]
+                kind = "namesake" if any(_says(given, new, (i, j)) for given in _given_back(evidence)) else "swap"
+                yield Offer(kind, spot, row, _with(spot, row, changes), "unpacked", 0.3 * (j - i))
+
+
+def _given_back(evidence: Evidence) -> Iterator[list[str]]:
+    """What the program's functions hand back of several parts, by their last names: `self.label[i]` is `label`."""
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            if isinstance(node, (ast.Return, ast.Yield)) and isinstance(node.value, ast.Tuple):
+                yield [_last_name(one) for one in node.value.elts]
+
+
+def _last_name(node: ast.expr) -> str:
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def _says(given: list[str], new: list[str], places: tuple[int, int]) -> bool:
+    return len(given) == len(new) and all(given[at] == new[at] != "" for at in places)
 
 
 def _alike(one: ast.expr, other: ast.expr) -> bool:

@@ -13,7 +13,7 @@ from explainer.repair.atoms.common import calls, row_of
 from explainer.repair.offer import Offer
 from explainer.repair.siblings import renamed
 from explainer.repair.spots import Spot, statement_around
-from explainer.source import Source, called, loaded, stored
+from explainer.source import Source, called, loaded, of_self, stored
 
 #: How many statements above a call are looked at, and how many calls of one function.
 _ABOVE, _CALLS = 6, 4
@@ -47,9 +47,11 @@ def rebound(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         return
     if spot.role == "caller":  # then what failed would not be called
         return
-    offered = {source.text(made)}
+    offered, owner = {source.text(made)}, source.class_at(made.lineno) if of_self(own.targets[0]) else None
     for other, node in _makings(evidence, source.text(own.targets[0])):
         text = other.text(node)
+        if owner is not None and other.class_at(node.lineno) is not owner:  # two classes may well have parts called so
+            continue
         named = loaded(node) - {word for told in spot.scope for word in _WORD.findall(told)} - _BUILTIN
         if text not in offered and _there(source, named):
             offered.add(text)

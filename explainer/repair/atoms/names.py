@@ -153,6 +153,8 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for form in (f"{old} * 2", f"{old} // 2", f"{old} * 3", f"{old} + 1", f"{old} - 1"):
             if isinstance(node, (ast.Name, ast.Attribute)):
                 yield Offer("size", spot, node, form, "factor", 1.0)
+        for text in _times_beside(spot, node, value):
+            yield Offer("size", spot, node, text, "beside", -0.2)
         for goal in goals:
             for text in list(named(goal, spot.scope, old))[:3]:
                 if text not in plain:
@@ -161,6 +163,17 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             forms = [text for text in named(goal, known, old) if " " in text and old in text]
             for text in forms[:_PROPORTIONAL]:
                 yield Offer("size", spot, node, text, "proportional", 0.2 + 0.4 * _strange(text, node, known, evidence))
+
+
+def _times_beside(spot: Spot, node: ast.expr, value: int) -> list[str]:
+    """`(kernel - 1) * dilation` for `kernel - 1`: what a constructor keeps, times another number that it is given."""
+    source = spot.place.source
+    function, kept = source.function_at(node.lineno), source.parent_of(node)
+    if not isinstance(function, ast.FunctionDef) or function.name != "__init__" or not isinstance(kept, ast.Assign):
+        return []
+    own = source.text(node) if isinstance(node, (ast.Name, ast.Attribute)) else f"({source.text(node)})"
+    names = [one.arg for one in function.args.args if (integers(spot).get(one.arg) or 0) > 1]
+    return [f"{own} * {name}" for name in names if name not in loaded(node) and value > 1][:_DERIVED]
 
 
 def _strange(text: str, node: ast.AST, known: Mapping[str, int], evidence: Evidence) -> int:
