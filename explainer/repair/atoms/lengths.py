@@ -28,7 +28,7 @@ def shortened(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for node in own:
             text = as_primary(spot.place.at(node))
             new = f"({text} + {factor - 1}) // {factor}" if up else f"{text} // {factor}"
-            if id(node) in beside or (not beside and spot.role == "crash"):  # as they were made they count what came in
+            if id(node) in beside or (not beside and (spot.role == "crash" or _computes(spot))):
                 yield Offer("shortened", spot, node, new, "up" if up else "down")
 
 
@@ -38,6 +38,11 @@ def _lengths(spot: Spot, lengths: Operand, evidence: Evidence) -> Iterator[ast.e
         plain = isinstance(node, (ast.Name, ast.Attribute)) and is_value(spot, node)
         if plain and shape_of(spot, node, evidence) == lengths.shape:
             yield node
+
+
+def _computes(spot: Spot) -> bool:
+    """Whether a place works lengths out: as they were first made, they count what came in."""
+    return any(isinstance(one, ast.BinOp) for one in ast.walk(spot.place.statement().node))
 
 
 def _beside(spot: Spot, node: ast.AST, lengths: Operand, evidence: Evidence) -> bool:
