@@ -43,9 +43,12 @@ CASES = [
 
 
 @pytest.mark.skipif(sandbox.unavailable() is not None, reason="the program runs once more in the sandbox")
-@pytest.mark.parametrize(("rule", "gap", "loss", "culprit"), CASES, ids=["gap", "constant", "root"])
-@pytest.mark.parametrize("apart", ["\n        ", "; "], ids=["lines", "one line"])
-def test_what_made_a_loss_nan_is_told(tmp_path, rule, gap, loss, culprit, apart):
+@pytest.mark.parametrize(
+    ("apart", "rule", "gap", "loss", "culprit"),
+    [*(("\n        ", *case) for case in CASES), ("; ", *CASES[2])],
+    ids=["gap", "constant", "root", "root in one line"],
+)
+def test_what_made_a_loss_nan_is_told(tmp_path, apart, rule, gap, loss, culprit):
     watcher, program = ran(tmp_path, TRAINING.format(gap=gap, loss=loss, apart=apart))
     report = session.concluded(watcher, program, 60.0, 1.0, "en", lambda _: None)
     best = report.diagnoses[0]
