@@ -47,7 +47,8 @@ def forgets(candidate: Candidate, evidence: Evidence) -> bool:
         if after is not None and _loses_data(before, after, edit, evidence):
             return True
         source = evidence.sources(candidate.culprit.file)
-        gone = _names(edit.before or "") - _names(edit.after or "") - _OWN
+        gone = _names(edit.before or "") - _names(edit.after or "")
+        gone -= _OWN if reads_unread(candidate, evidence) else set()
         function = source.function_at(edit.start_line) if source is not None else None
         if function is None or not gone or edit.after is None:
             continue

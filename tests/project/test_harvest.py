@@ -17,7 +17,10 @@ pytestmark = pytest.mark.skipif(importlib.util.find_spec("torch") is None, reaso
 
 @pytest.fixture
 def harvest(monkeypatch):
+    import torch
+
     monkeypatch.syspath_prepend(str(SCRIPTS))
+    torch.distributions.Distribution.set_default_validate_args(True)  # which torch.compile switches off for good
     yield importlib.import_module("harvest")
     for name in ("harvest", "snippets", "corrupt", "spoil", "apart"):
         sys.modules.pop(name, None)

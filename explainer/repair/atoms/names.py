@@ -153,7 +153,7 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for form in (f"{old} * 2", f"{old} // 2", f"{old} * 3", f"{old} + 1", f"{old} - 1"):
             if isinstance(node, (ast.Name, ast.Attribute)):
                 yield Offer("size", spot, node, form, "factor", 1.0)
-        for text in _times_beside(spot, node, value):
+        for text in _times_beside(spot, node, value, sizes) if isinstance(node, ast.BinOp) else ():
             yield Offer("size", spot, node, text, "beside", -0.2)
         for goal in goals:
             for text in list(named(goal, spot.scope, old))[:3]:
@@ -165,15 +165,18 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("size", spot, node, text, "proportional", 0.2 + 0.4 * _strange(text, node, known, evidence))
 
 
-def _times_beside(spot: Spot, node: ast.expr, value: int) -> list[str]:
-    """`(kernel - 1) * dilation` for `kernel - 1`: what a constructor keeps, times another number that it is given."""
+def _times_beside(spot: Spot, node: ast.expr, value: int, sizes: set[int]) -> list[str]:
+    """`(kernel - 1) * dilation` for `kernel - 1`: what a constructor works out and keeps, times a number it is given.
+
+    Those that make one of the `sizes` in question are known without.
+    """
     source = spot.place.source
     function, kept = source.function_at(node.lineno), source.parent_of(node)
     if not isinstance(function, ast.FunctionDef) or function.name != "__init__" or not isinstance(kept, ast.Assign):
         return []
-    own = source.text(node) if isinstance(node, (ast.Name, ast.Attribute)) else f"({source.text(node)})"
-    names = [one.arg for one in function.args.args if (integers(spot).get(one.arg) or 0) > 1]
-    return [f"{own} * {name}" for name in names if name not in loaded(node) and value > 1][:_DERIVED]
+    known = {one.arg: integers(spot).get(one.arg) or 0 for one in function.args.args if one.arg not in loaded(node)}
+    names = [name for name, other in known.items() if other > 1 and value > 1 and value * other not in sizes]
+    return [f"({source.text(node)}) * {name}" for name in names][:_DERIVED]
 
 
 def _strange(text: str, node: ast.AST, known: Mapping[str, int], evidence: Evidence) -> int:
