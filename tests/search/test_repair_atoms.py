@@ -33,6 +33,18 @@ REPAIRS = [
     ("name", "f(b, s)", "", "f(b, x)"),
     ("size", "nn.Linear(t, c)", "3 and 6", "nn.Linear(cin, c)"),
     ("size", "nn.Conv1d(c, t, cin)", "", "nn.Conv1d(c // 2, t, cin)"),
+    (
+        "size",
+        "class A:\n    def __init__(self, t, stride):\n        self.trim = t - 1",
+        "",
+        "        self.trim = (t - 1) * stride",
+    ),
+    (
+        "namesake",
+        "def f(i):\n    return self.x[i], self.weight[i], self.label[i]\nx, label, weight = f(0)",
+        "",
+        "x, weight, label = f(0)",
+    ),
     ("swap", "nn.Linear(c, t)", "", "nn.Linear(t, c)"),
     ("swap", "g(x, rows=s)", "", "g(s, rows=x)"),
     ("drop", "f(x, c)", "", "f(x)"),
@@ -297,6 +309,7 @@ ALONE = [
     ("repeated", "f(x, s)", "sizes 4 and 8"),  # of one length
     ("folded", "y = x.view(b, -1, c)", "sizes 6 and 7"),
     ("namesake", "def h(n, depth=1): ...\nh(x)", ""),  # nothing is called so
+    ("namesake", "def f(i):\n    return self.x[i], self.label[i]\nx, label = f(0)", ""),  # as they are handed back
 ]
 
 
