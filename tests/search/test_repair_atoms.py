@@ -40,7 +40,7 @@ REPAIRS = [
         "        self.trim = (t - 1) * stride",
     ),
     (
-        "namesake",
+        "swap",
         "def f(i):\n    return self.x[i], self.weight[i], self.label[i]\nx, label, weight = f(0)",
         "",
         "x, weight, label = f(0)",
@@ -309,13 +309,20 @@ ALONE = [
     ("repeated", "f(x, s)", "sizes 4 and 8"),  # of one length
     ("folded", "y = x.view(b, -1, c)", "sizes 6 and 7"),
     ("namesake", "def h(n, depth=1): ...\nh(x)", ""),  # nothing is called so
-    ("namesake", "def f(i):\n    return self.x[i], self.label[i]\nx, label = f(0)", ""),  # as they are handed back
 ]
 
 
 @pytest.mark.parametrize(("atom", "text", "message"), ALONE, ids=lambda one: str(one)[:40])
 def test_an_atom_leaves_alone_what_it_does_not_know(atom, text, message):
     assert not offered(atom, text, message) - {""}
+
+
+@pytest.mark.parametrize(("row", "atoms"), [("x, label, weight", {"namesake"}), ("a, b, c", {"swap"})])
+def test_parts_are_namesakes_where_a_function_hands_back_what_is_called_so(row, atoms):
+    spot, evidence = spot_of(f"def f(i):\n    return self.x[i], self.weight[i], self.label[i]\n{row} = f(0)")
+    names = row.split(", ")
+    exchanged = f"{names[0]}, {names[2]}, {names[1]} = f(0)"
+    assert {one.atom for one in ATOMS["swap"](spot, evidence) if applied(one) == exchanged} == atoms
 
 
 def test_only_who_calls_what_failed_gives_it_less():
