@@ -65,7 +65,7 @@ def rebound(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def _makers(spot: Spot, evidence: Evidence, name: str) -> list[Place]:
     """The functions of the program, called elsewhere, that hand back what a class (or function) makes."""
     own = spot.place.source.function_at(spot.place.span.line)
-    functions = ((source, one) for source in evidence.sources_seen() for one in source.tree.body if source.tree)  # type: ignore[union-attr]
+    functions = ((source, one) for source in evidence.sources_seen() if source.tree for one in source.tree.body)
     return [Place(source, one) for source, one in functions
             if isinstance(one, ast.FunctionDef) and one is not own and evidence.calls_of(one.name)
             and any(called(each) == name for each in _handed_back(one))]  # fmt: skip
