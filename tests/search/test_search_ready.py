@@ -133,6 +133,25 @@ FAULTS = {
         loss = nn.CrossEntropyLoss(weight=weights_of(labels))
         loss(net(torch.rand(6, 3)), labels).backward()
         """, "counts = torch.bincount(labels)", "minlength="),
+    "a state is made for a full batch by a method that is given none": (
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, batch, hidden=5):
+                super().__init__()
+                self.batch, self.hidden = batch, hidden
+                self.body, self.top = nn.LSTM(3, hidden, batch_first=True), nn.Linear(hidden, 1)
+            def started(self):
+                shape = (1, self.batch, self.hidden)
+                return torch.zeros(shape), torch.zeros(shape)
+            def forward(self, x):
+                out, _ = self.body(x, self.started())
+                return self.top(out[:, -1])
+        net = Net(8)
+        for x in torch.rand(20, 4, 3).split(8):
+            net(x).sum().backward()
+        """, "shape = (1, self.batch, self.hidden)", "(1, n, self.hidden)"),
     "one index more than the table has rows is a mark that was added": (
         """
         import torch

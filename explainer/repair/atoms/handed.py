@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from explainer.diagnosis import Edit
@@ -10,7 +11,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
 from explainer.repair.atoms.arguments import OF_DATA, with_argument
-from explainer.repair.atoms.common import calls, integers, lengths, wanted
+from explainer.repair.atoms.common import calls, expressions, integer, integers, lengths, measured, wanted
 from explainer.repair.atoms.signatures import lacking
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot, scope_at
@@ -23,23 +24,45 @@ _MOST = 2
 def handed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`bincount(ids)` -> `bincount(ids, minlength=minlength)` in a function of `ids` alone, which gets that, too.
 
-    How wide a count is depends on the data unless it is said, and the function itself has no such number.
+    So is the size of the batch at hand for a state that was always made for a full one: `init()` -> `init(n)`.
     """
     function = spot.place.source.function_at(spot.place.span.line)
     made = evidence.calls_of(function.name) if isinstance(function, ast.FunctionDef) else []
     if not isinstance(function, ast.FunctionDef) or len(made) != 1 or not _is_plain(function.args):
         return
-    sizes, caller = wanted(evidence), Spot(made[0], "caller", 0, scope=scope_at(evidence, made[0]))
+    caller = Spot(made[0], "caller", 0, scope=scope_at(evidence, made[0]))
+    yield from _counts(spot, evidence, function, caller)
+    yield from _batches(spot, evidence, function, caller) if evidence.passed else ()
+
+
+def _counts(spot: Spot, evidence: Evidence, function: ast.FunctionDef, caller: Spot) -> Iterator[Offer]:
+    """How many there are of what is counted, where the function itself has no such number."""
+    sizes = wanted(evidence)
     if any(value in sizes for value in integers(spot).values()):
         return
     known = {**lengths(caller, evidence), **_counted(caller), **integers(caller)}
     for node in calls(spot):
         for name in [one for one in lacking(node, evidence) if one in OF_DATA and one not in loaded(function)]:
             for at, text in enumerate([text for text, value in known.items() if value in sizes][:_MOST]):
-                more = _handed_on(spot.place.source, function, made[0], name, text)
+                more = _handed_on(spot.place.source, function, caller.place, name, text)
                 if more:
                     new = with_argument(spot, node, f"{name}={name}")
                     yield Offer("handed", spot, node, new, "caller", 0.1 * at, more=more)
+
+
+def _batches(spot: Spot, evidence: Evidence, function: ast.FunctionDef, caller: Spot) -> Iterator[Offer]:
+    """A size that is kept, which fitted other data, as the size of what the caller was given this time."""
+    sizes, given = wanted(evidence), {one.arg for one in function.args.args} - {"self"}
+    for node in expressions(spot):
+        value = integer(spot, node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        if value not in sizes or loaded(node) & given or "n" in loaded(function):
+            continue
+        again = [one for one in ast.walk(function) if one is not node and ast.dump(one) == ast.dump(node)]
+        for goal in sorted(sizes - {value, 0, 1}):
+            for at, text in enumerate(itertools.islice(measured(caller, goal), _MOST)):
+                more = _handed_on(spot.place.source, function, caller.place, "n", text)
+                twins = tuple((one, "n") for one in again)
+                yield Offer("handed", spot, node, "n", "batch", 0.1 * at, twins=twins, more=more)
 
 
 def _is_plain(args: ast.arguments) -> bool:
