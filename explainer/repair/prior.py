@@ -163,7 +163,7 @@ _USUAL, _UNFITTED = 0.6, 2.0
 #: samples left out. What runs where tensors lay on several devices is seldom wrong: few edits move anything. What a
 #: function is given, and reads nowhere, is missing somewhere.
 _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so": 5.0, "misplaced": 7.0,
-            "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 2.2,
+            "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.5,
             "apart": -1.5, "reads-unread": -2.0}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
