@@ -42,13 +42,13 @@ def forgets(candidate: Candidate, evidence: Evidence) -> bool:
     """Whether a name of a function is read nowhere any more: what it held was computed for something."""
     if idles(candidate):
         return True
+    free = _OWN if reads_unread(candidate, evidence) else set()
     for edit in candidate.edits:
         before, after = parsed(edit.before), parsed(edit.after)
         if after is not None and _loses_data(before, after, edit, evidence):
             return True
         source = evidence.sources(candidate.culprit.file)
-        gone = _names(edit.before or "") - _names(edit.after or "")
-        gone -= _OWN if reads_unread(candidate, evidence) else set()
+        gone = _names(edit.before or "") - _names(edit.after or "") - free
         function = source.function_at(edit.start_line) if source is not None else None
         if function is None or not gone or edit.after is None:
             continue

@@ -9,7 +9,6 @@ import re
 import signal
 import statistics
 import sys
-import textwrap
 import time
 import types
 import weakref
@@ -19,6 +18,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from explainer.replay.anew import Anew, Entered, Past, Piece, patched, with_changes
+from explainer.replay.definitions import compiled, defaults, function_of, live_function
 from explainer.replay.recorders.stacks import frames_of
 
 #: Seconds for one edit; the share of the run's work after which it answers with what it has.
@@ -228,7 +228,7 @@ class Sieve:
     def _homes(self, edits: Sequence[Change]) -> list[Any]:
         """For each edit what tells the function that it changes from others; the edit itself where there is none."""
         trees = (self._tree(os.path.join(self.folder, edit["file"]))[1] for edit in edits)
-        found = [_function_of(tree, edit["start"], edit["end"]) for tree, edit in zip(trees, edits)]  # noqa: B905
+        found = [function_of(tree, edit["start"], edit["end"]) for tree, edit in zip(trees, edits)]  # noqa: B905
         return [id(row[-1]) if row is not None else id(edit) for row, edit in zip(found, edits)]  # noqa: B905
 
     def _changed(self, edits: Sequence[Change]) -> tuple[Any, types.CodeType, str, Any] | None:
@@ -236,17 +236,17 @@ class Sieve:
         edits = sorted(edits, key=lambda one: one["start"])
         path = os.path.join(self.folder, edits[0]["file"])
         lines, tree = self._tree(path)
-        node = _function_of(tree, edits[0]["start"], edits[0]["end"])
-        live = _live(self._modules_of(path), path, node) if node is not None else None
+        node = function_of(tree, edits[0]["start"], edits[0]["end"])
+        live = live_function(self._modules_of(path), path, node) if node is not None else None
         if node is None or live is None:
             return None
         text = with_changes(lines, edits)
         last = (node[-1].end_lineno or 0) + len(text) - len(lines)
-        code = _compiled(path, text[node[-1].lineno - 1 : last], node, live.__code__.co_freevars)
+        code = compiled(path, text[node[-1].lineno - 1 : last], node, live.__code__.co_freevars)
         if code.co_freevars != live.__code__.co_freevars:
             return None
         header = edits[0]["start"] < node[-1].body[0].lineno
-        return live, code, node[-1].name, _defaults(text[node[-1].lineno - 1 : last], live) if header else None
+        return live, code, node[-1].name, defaults(text[node[-1].lineno - 1 : last], live) if header else None
 
     def _modules_of(self, path: str) -> list[Any]:
         """The modules that a file was loaded as."""
@@ -302,14 +302,10 @@ def _called(step: tuple[Any, int]) -> tuple[Any, tuple[Any, ...], dict[str, Any]
 def _told(error: BaseException, folder: str) -> tuple[str, tuple[str, int], str, tuple[Any, int]]:
     """An error's type, the innermost place in the program, its message without numbers, the code and instruction."""
     own = [(frame, lasti) for frame, lasti in frames_of(error) if frame.f_code.co_filename.startswith(folder)]
-    trace, line = error.__traceback__, 0
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename.startswith(folder):
-            line = trace.tb_lineno
-        trace = trace.tb_next
+    rows = _rows(error, folder)
     file = own[-1][0].f_code.co_filename if own else ""
     at = own[-1][0].f_code if own else None, own[-1][1] if own else 0
-    return type(error).__name__, (file, line), re.sub(r"\d+", "#", str(error)), at
+    return type(error).__name__, (file, rows[-1][2] if rows else 0), re.sub(r"\d+", "#", str(error)), at
 
 
 def _rows(error: BaseException, folder: str) -> list[tuple[str, str, int]]:
@@ -333,68 +329,6 @@ def _earlier(rows: Sequence[tuple[str, str, int]], failed: Sequence[tuple[str, s
 def _later(at: tuple[Any, int], failed: tuple[Any, int]) -> bool:
     """Whether a function that is as it was failed at a later instruction: `loss(a, x) + loss(b, y)`."""
     return at[0] is not None and at[0] is failed[0] and at[1] > failed[1]
-
-
-def _function_of(tree: ast.Module, start: int, end: int) -> tuple[Any, ...] | None:
-    """The function of a file, or the class and its method, in whose body some lines stand."""
-    for outer in tree.body:
-        holders = [(outer, one) for one in outer.body] if isinstance(outer, ast.ClassDef) else [(outer,)]
-        for row in holders:
-            node = row[-1]
-            if isinstance(node, ast.FunctionDef) and node.lineno <= start and end <= (node.end_lineno or 0):
-                return row
-    return None
-
-
-def _live(modules: Sequence[Any], path: str, node: tuple[Any, ...]) -> Any:
-    """The function object of a definition, its decorators looked through; None where it cannot be found."""
-    for module in modules:
-        found: Any = module
-        for part in node:
-            found = vars(found).get(part.name) if hasattr(found, "__dict__") else None
-        found = getattr(found, "__func__", found)
-        while found is not None and hasattr(found, "__wrapped__"):
-            found = found.__wrapped__
-        if isinstance(found, types.FunctionType) and found.__code__.co_filename == path:
-            return found
-    return None
-
-
-def _compiled(path: str, lines: Sequence[str], node: tuple[Any, ...], free: tuple[str, ...]) -> types.CodeType:
-    """The code of a function's new text, with the free names of the old one."""
-    above = "\n" * (node[-1].lineno - 1)  # so that lines are those of the file
-    tree = ast.parse(above + textwrap.dedent("\n".join(lines)))
-    function: Any = tree.body[0]
-    function.decorator_list = []
-    holder = "\n".join([f"def outer({', '.join(one for one in free if one != '__class__')}):",
-                        f" class {node[0].name if len(node) > 1 else 'C'}:", "  pass"])  # fmt: skip
-    outer = ast.parse(holder)
-    definition: Any = outer.body[0]
-    if len(node) > 1:
-        definition.body[0].body = [function]
-    else:
-        definition.body = [function]
-    return _code_named(compile(outer, path, "exec"), function.name)
-
-
-def _code_named(code: types.CodeType, name: str) -> types.CodeType:
-    """The code of a function inside of another code."""
-    inner = [one for one in code.co_consts if isinstance(one, types.CodeType)]
-    for one in inner:
-        if one.co_name == name and name != "outer":
-            return one
-    return next(found for found in (_code_named(one, name) for one in inner) if found)
-
-
-def _defaults(lines: Sequence[str], live: Any) -> tuple[Any, Any]:
-    """The default values that a function's new text gives its parameters."""
-    tree = ast.parse(textwrap.dedent("\n".join(lines)))
-    function: Any = tree.body[0]
-    function.decorator_list, function.body = [], [ast.Pass(lineno=1, col_offset=0)]
-    space: dict[str, Any] = {}
-    exec(compile(ast.fix_missing_locations(tree), "<defaults>", "exec"), live.__globals__, space)
-    made = space[function.name]
-    return made.__defaults__, made.__kwdefaults__
 
 
 @contextmanager
