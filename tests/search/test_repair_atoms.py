@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from made_spots import F32, SCOPE, applied, spot_of
 
-from explainer.edits.evidence import Call, Evidence, Step
+from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place
 from explainer.frozen import replace
 from explainer.repair.atoms import ATOMS
-from explainer.repair.atoms.signatures import lacking
 from explainer.repair.prior import ATOM, cost
 from explainer.repair.spots import Spot
 from explainer.source import parsed_source
@@ -317,14 +316,6 @@ def test_an_atom_leaves_alone_what_it_does_not_know(atom, text, message):
     assert not offered(atom, text, message) - {""}
 
 
-@pytest.mark.parametrize(("row", "atoms"), [("x, label, weight", {"namesake"}), ("a, b, c", {"swap"})])
-def test_parts_are_namesakes_where_a_function_hands_back_what_is_called_so(row, atoms):
-    spot, evidence = spot_of(f"def f(i):\n    return self.x[i], self.weight[i], self.label[i]\n{row} = f(0)")
-    names = row.split(", ")
-    exchanged = f"{names[0]}, {names[2]}, {names[1]} = f(0)"
-    assert {one.atom for one in ATOMS["swap"](spot, evidence) if applied(one) == exchanged} == atoms
-
-
 def test_only_who_calls_what_failed_gives_it_less():
     spot, evidence = spot_of("f(x)", "index 5 with 3", role="caller")
     assert "f(x[:, -cin:])" in {applied(one) for one in ATOMS["crop"](spot, evidence)}
@@ -386,28 +377,6 @@ def test_every_atom_has_examples_and_a_cost():
     }  # on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}
-
-
-def test_a_setting_of_the_name_of_a_parameter_is_given_for_it():
-    source = parsed_source("model.py", "class Net:\n    def __init__(self, width=8): ...\n\n\nnet = Net()")
-    spot = Spot(Place(source, source.tree.body[-1].value), "bound", 1, scope={'saved["width"]': 24})
-    evidence = Evidence("", "en", sources=lambda _: source)
-    evidence.frames.append(Call(spot.place, {}, "<module>"))
-    assert 'net = Net(width=saved["width"])' in {applied(one) for one in ATOMS["namesake"](spot, evidence)}
-
-
-def test_what_only_a_keyword_can_give_is_lacking_however_many_arguments_there_are():
-    call = parsed_source("a.py", "torch.zeros(3, 3)").tree.body[0].value
-    assert "dtype" in lacking(call, Evidence("", "en"))
-    assert "dim" not in lacking(parsed_source("a.py", "x.sum(1)").tree.body[0].value, Evidence("", "en"))
-
-
-def test_how_many_a_mask_chooses_is_no_length_of_a_number():
-    spot, evidence = spot_of("n = len(kept)")
-    chosen = Spot(spot.place, "bound", 1, scope={"kept": [[4], "bool"]})
-    numbers = Spot(spot.place, "bound", 1, scope={"kept": [[4], "int64"]})
-    assert "n = int(kept.sum())" in {applied(one) for one in ATOMS["measure"](chosen, evidence)}
-    assert "n = int(kept.sum())" not in {applied(one) for one in ATOMS["measure"](numbers, evidence)}
 
 
 def test_the_farther_place_of_the_same_edit_costs_more():

@@ -190,12 +190,8 @@ def _plain_attributes(step: Step) -> Iterator[Place]:
     made = next((one for one in owner.body if getattr(one, "name", "") == "__init__"), owner)
     for one in ast.walk(made):
         target = one.targets[0] if isinstance(one, ast.Assign) and len(one.targets) == 1 else None
-        if target is not None and of_self(target) and target.attr in read and _is_made(one.value):  # type: ignore[attr-defined]
+        if target is not None and of_self(target) and target.attr in read and statements.is_made(one.value):  # type: ignore[attr-defined]
             yield Place(source, one)  # type: ignore[arg-type]
-
-
-def _is_made(value: ast.expr) -> bool:
-    return isinstance(value, ast.BinOp) or (isinstance(value, ast.Call) and not called(value)[:1].isupper())
 
 
 def casts(evidence: Evidence) -> Iterator[Candidate]:

@@ -102,6 +102,11 @@ def register_buffer(at: Place) -> tuple[Edit, ...]:
     return changed(at.source, [(at.source.span(at.statement().node), text)])
 
 
+def is_made(value: ast.AST) -> bool:
+    """Whether a value is computed, or made by a call of no class: a tensor that may be a buffer, and no layer."""
+    return isinstance(value, ast.BinOp) or (isinstance(value, ast.Call) and not called(value)[:1].isupper())
+
+
 def register_buffers(each: tuple[Place, ...]) -> tuple[Edit, ...]:
     """`register_buffer` for several `self.mask = value` at once, also of different files."""
     edits: list[Edit] = []

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
+from explainer.edits.kinds.statements import is_made
 from explainer.edits.lines import indentation
 from explainer.repair.atoms.common import calls, row_of, statement_of, text
 from explainer.repair.offer import Offer
@@ -89,9 +90,7 @@ def registered(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         return
     target = statement.targets[0]
     plain = of_self(target)
-    value = statement.value
-    made = isinstance(value, ast.BinOp) or (isinstance(value, ast.Call) and not called(value)[:1].isupper())
-    if plain and made and len(statement.targets) == 1:
+    if plain and is_made(statement.value) and len(statement.targets) == 1:
         text_ = f'self.register_buffer("{target.attr}", {text(spot, statement.value)})'  # type: ignore[attr-defined]
         yield Offer("registered", spot, statement, text_, "buffer")
 
