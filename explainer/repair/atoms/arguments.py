@@ -214,7 +214,7 @@ def _called_so(spot: Spot, node: ast.Call, name: str, default: Any) -> Iterator[
     if around is not None:
         yield around, -0.8
     for one, weight in ((name, -0.6), (f"self.{name}", -0.4)):
-        if isinstance(spot.scope.get(one), int) or one in _parameters(spot):
+        if isinstance(spot.scope.get(one), int) or one in parameters_at(spot):
             yield one, weight
     for one, value in spot.scope.items():
         kept = one[4:-1] if one.startswith("len(") and not isinstance(default, (bool, int)) else one
@@ -311,11 +311,11 @@ def _sizes(spot: Spot, evidence: Evidence) -> list[str]:
     found += [(f"{name}.size({at})", size) for name, shape in tensors(spot).items() if name.isidentifier()
               for at, size in enumerate(shape) if size > 1]  # fmt: skip
     plain = [text for text, size in sorted(found, key=lambda one: one[1] not in sizes)]
-    plain += [f"{one}.size({at})" for one in _parameters(spot) for at in (1, 0) if not found and one != "self"]
+    plain += [f"{one}.size({at})" for one in parameters_at(spot) for at in (1, 0) if not found and one != "self"]
     return plain[:_SIZES]
 
 
-def _parameters(spot: Spot) -> list[str]:
+def parameters_at(spot: Spot) -> list[str]:
     """The parameters of the function in which a place stands: what is in scope there is not always known."""
     function = spot.place.source.function_at(spot.place.span.line)
     return [one.arg for one in [*function.args.args, *function.args.kwonlyargs]] if function is not None else []

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
+from explainer.repair.atoms.arguments import parameters_at
 from explainer.repair.atoms.common import calls, row_of
 from explainer.repair.offer import Offer
 from explainer.repair.siblings import renamed
@@ -83,9 +84,7 @@ def _call_here(spot: Spot, evidence: Evidence, maker: Place) -> tuple[str, tuple
     """The call of a function with what has its parameters' names at a place, and the import it needs; else nothing."""
     source, function = spot.place.source, maker.node
     args = function.args  # type: ignore[union-attr]
-    around = source.function_at(spot.place.span.line)
-    given = {one.arg for one in [*around.args.args, *around.args.kwonlyargs]} if around is not None else set()
-    known = given | {word for told in spot.scope for word in _WORD.findall(told)}
+    known = {*parameters_at(spot)} | {word for told in spot.scope for word in _WORD.findall(told)}
     needed = args.args[: len(args.args) - len(args.defaults)]
     words = [one.arg for one in args.args if one in needed or one.arg in known]
     if not set(words) <= known or args.vararg or args.kwonlyargs:
