@@ -180,9 +180,9 @@ class Checker:
         work = max(self.left * 0.6, 0.1)
         trials = [self.session.begin({}, work, changes=rows[at::ABREAST], **asked) for at in range(ABREAST)]
         runs = [self.counted(one.wait(), ABREAST) for one in trials]
-        if not all(map(self._same, runs)):
+        if not any(map(self._same, runs)):
             return []
-        told = itertools.zip_longest(*(run.answer.get("recording") or [] for run in runs))
+        told = itertools.zip_longest(*(run.answer.get("recording") or [] if self._same(run) else [] for run in runs))
         return list(itertools.chain.from_iterable(told))
 
     def runs(

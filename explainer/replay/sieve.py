@@ -6,7 +6,6 @@ import ast
 import gc
 import os
 import re
-import signal
 import statistics
 import sys
 import time
@@ -18,6 +17,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from explainer.replay.anew import Anew, Entered, Past, Piece, patched, with_changes
+from explainer.replay.bounded import Late, most_held, room, within
 from explainer.replay.definitions import compiled, defaults, function_of, live_function
 from explainer.replay.recorders.stacks import frames_of
 
@@ -41,10 +41,6 @@ SAME, OTHER, MOVED, PASSES, UNKNOWN = "same", "other", "moved", "passes", "unkno
 Change = Mapping[str, Any]
 
 
-class _Late(BaseException):
-    """An edit takes too long."""
-
-
 class Sieve:
     """A recorder that keeps what layers were built with; `taken(error)` says how each of the edits fares.
 
@@ -54,6 +50,7 @@ class Sieve:
 
     def __init__(self, folder: str, changes: Sequence[Sequence[Change]], enough: int, deadline: float):
         self.until = time.process_time() + _SHARE * deadline
+        self.held = most_held()
         self.folder = folder + os.sep
         self.changes = changes
         self.enough = enough
@@ -92,6 +89,7 @@ class Sieve:
     def taken(self, error: BaseException) -> list[str]:
         """How each edit fares, until enough of several lines have got past the call."""
         self._unwatch()
+        self.room = room(self.held)
         with _what_is_there_not_collected():
             return self._fates(error)
 
@@ -117,9 +115,9 @@ class Sieve:
     def _guarded(self, edits: Sequence[Change], root: Any) -> str:
         begun = time.process_time()
         try:
-            with _within(self._limit()):
+            with within(self._limit(), self.room):
                 return self._of(edits, root)
-        except (_Late, Exception):
+        except (Late, Exception):
             return UNKNOWN
         finally:
             self.took.append(time.process_time() - begun)
@@ -209,7 +207,7 @@ class Sieve:
                 work()
         except Past:
             return PASSES
-        except _Late:
+        except Late:
             raise
         except Exception as error:
             said = _told(error, self.folder)
@@ -339,17 +337,3 @@ def _what_is_there_not_collected() -> Iterator[None]:
         yield
     finally:
         gc.unfreeze()
-
-
-@contextmanager
-def _within(seconds: float) -> Iterator[None]:
-    def late(*_: Any) -> None:
-        raise _Late
-
-    before = signal.signal(signal.SIGVTALRM, late)
-    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        signal.signal(signal.SIGVTALRM, before)

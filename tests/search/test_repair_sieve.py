@@ -263,3 +263,11 @@ run(1)
 def test_a_failure_further_on_in_the_same_line_has_moved(tmp_path):
     first = (10, "    a = torch.tensor([1, 2])")
     assert fates(tmp_path, first, (11, "    b = torch.tensor([2, 3])"), program=PAIR) == [MOVED, SAME]
+
+
+def test_an_edit_that_takes_many_times_the_memory_ends_at_once(tmp_path):
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    assert fates(tmp_path, (12, "        h = self.first(x) + torch.zeros(1 << 30)[0]")) == [OTHER]
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
