@@ -189,13 +189,14 @@ class Evidence:
         return self.calls.get(name, [])
 
     def import_of(self, place: Place) -> str:
-        """The statement that imports a function as another file of the program does; empty where none does."""
+        """The statement that imports a function from where the program imports it, or others of its file; or empty."""
         name = place.node.name  # type: ignore[union-attr]
-        for source in self.sources_seen():
-            for node in source.nodes():
-                if isinstance(node, ast.ImportFrom) and not node.level and name in [one.name for one in node.names]:
-                    return f"from {node.module} import {name}"
-        return ""
+        home = os.path.splitext(os.path.basename(place.source.file))[0]
+        nodes = [node for source in self.sources_seen() for node in source.nodes()]
+        known = [node for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level]
+        own = [node.module for node in known if name in [one.name for one in node.names]]
+        beside = [node.module for node in known if str(node.module).rpartition(".")[2] == home]
+        return next((f"from {module} import {name}" for module in own + beside), "")
 
     def defined(self, name: str) -> list[Place]:
         """The functions and classes of the program that have a name."""

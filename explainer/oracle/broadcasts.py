@@ -1,4 +1,4 @@
-"""An operand of the arithmetic that failed whose size is 1 by an edit: one entry then stands for all that it met."""
+"""Operands of the arithmetic that failed which an edit lets broadcast: one entry stands for all, or all meet all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Shape = Sequence[int]
 
 
 class Broadcasts:
-    """Watches arithmetic in the function that failed; `spread` is the place where a size of its operands is now 1.
+    """Watches arithmetic in the function that failed; `spread` is where its operands broadcast as they had not.
 
     `failed` is its file and name, `refused` the line that failed and the shapes of its two operands, in their order:
     another line of the function may well take the mean of one and multiply it with the other.
@@ -43,6 +43,8 @@ class Broadcasts:
         return noted
 
     def _compare(self, one: Shape, other: Shape) -> None:
+        if _crossed(self.refused, one, other):
+            self._note(self.places.caller())
         for first, second in (self.refused, self.refused[::-1]):
             kept = list(one) == list(first) and _became_one(second, other)
             if kept or (list(other) == list(second) and _became_one(first, one)):
@@ -57,6 +59,19 @@ class Broadcasts:
         there = linecache.getline(code.co_filename, at[1]).strip() == self.line or self.places.edits(*at)
         if known and there:
             self.spread = list(at)
+
+
+def _crossed(refused: Sequence[Shape], one: Shape, other: Shape) -> bool:
+    """Whether each operand is spread along the other, and a size that the two had in common then comes twice.
+
+    Samples would meet samples. All pairs of two sets have their features in common, which come once.
+    """
+    width = max(len(one), len(other))
+    rows = [[*[1] * (width - len(shape)), *shape] for shape in (one, other)]
+    made = [max(pair) for pair in zip(*rows, strict=True)]
+    shared = {size for size in refused[0] if size > 1 and size in refused[1]}
+    twice = any(made.count(size) > max(shape.count(size) for shape in refused) for size in shared)
+    return twice and made not in rows
 
 
 def _became_one(before: Shape, after: Shape) -> bool:

@@ -14,28 +14,40 @@ from explainer.oracle.entered import Entered  # noqa: E402
 from explainer.oracle.places import Places  # noqa: E402
 
 
-def test_an_operand_that_became_one_where_two_did_not_fit_is_seen_in_the_failed_function(tmp_path):
+@pytest.fixture
+def spread(tmp_path):
+    """Where an operand is spread: of `refused` sizes where the function failed, of others now."""
     text = "def add(x, y):\n    return x + y\n\n\ndef other(x, y):\n    return x * y\n"
     names: dict[str, object] = {}
     (tmp_path / "main.py").write_text(text)
     exec(compile(text, str(tmp_path / "main.py"), "exec"), names)
-    x = torch.zeros(4, 6, 2)
 
-    def spread(function, own, mended):
+    def seen(function, refused, now):
         places = Places(str(tmp_path), {})
-        watching = Broadcasts(places, ("main.py", function), ("return x + y", [[4, 6, 2], own]))
+        watching = Broadcasts(places, ("main.py", function), ("return x + y", refused))
         watching.watch(torch)
         try:
-            names[function if function in names else "add"](x, torch.zeros(mended))
+            names[function if function in names else "add"](*map(torch.zeros, now))
         finally:
             places.restore()
         return watching.spread
 
-    assert spread("add", [1, 3, 2], [1, 1, 2]) == ["main.py", 2]
-    assert spread("add", [1, 3, 2], [1, 6, 2]) is None  # it fits as a whole
-    assert spread("add", [2], [1, 1, 2]) is None  # a dimension that was put in
-    assert spread("Net.forward", [1, 3, 2], [1, 1, 2]) is None  # another function
-    assert spread("other", [1, 3, 2], [1, 1, 2]) is None  # another line
+    return seen
+
+
+def test_an_operand_that_became_one_where_two_did_not_fit_is_seen_in_the_failed_function(spread):
+    x, y, one = [4, 6, 2], [1, 3, 2], [1, 1, 2]
+    assert spread("add", [x, y], [x, one]) == ["main.py", 2]
+    assert spread("add", [x, y], [x, [1, 6, 2]]) is None  # it fits as a whole
+    assert spread("add", [x, [2]], [x, one]) is None  # a dimension that was put in
+    assert spread("Net.forward", [x, y], [x, one]) is None  # another function
+    assert spread("other", [x, y], [x, one]) is None  # another line
+
+
+def test_samples_that_meet_all_samples_are_seen_and_all_pairs_of_two_sets_are_not(spread):
+    assert spread("add", [[6, 5], [6, 7]], [[6, 5, 1, 1], [6, 7]]) == ["main.py", 2]
+    assert spread("add", [[6, 2], [4, 2]], [[6, 1, 2], [4, 2]]) is None
+    assert spread("add", [[6, 5], [6, 7]], [[6, 5, 1], [6, 1, 7]]) is None
 
 
 @pytest.mark.parametrize(

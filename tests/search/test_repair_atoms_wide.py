@@ -86,12 +86,24 @@ def test_the_layer_that_widens_is_put_in_where_what_leads_back_got_its_own_width
     assert found == [mended][:offers]
 
 
-@pytest.mark.parametrize(("row", "atoms"), [("x, label, weight", {"namesake"}), ("a, b, c", {"swap"})])
+@pytest.mark.parametrize(
+    ("row", "atoms"),
+    [("x, label, weight", {"namesake"}), ("x, label, w", {"namesake"}), ("x, w, weight", {"namesake"}),
+     ("a, b, c", {"swap"}), ("x, w, label", {"swap"})],
+)  # fmt: skip
 def test_parts_are_namesakes_where_a_function_hands_back_what_is_called_so(row, atoms):
     spot, evidence = spot_of(f"def f(i):\n    return self.x[i], self.weight[i], self.label[i]\n{row} = f(0)")
     names = row.split(", ")
     exchanged = f"{names[0]}, {names[2]}, {names[1]} = f(0)"
     assert {one.atom for one in ATOMS["swap"](spot, evidence) if applied(one) == exchanged} == atoms
+
+
+def test_what_a_function_hands_back_itself_says_nothing_of_what_it_is_handed():
+    source = parsed_source("model.py", "def f(x):\n    out, state = rnn(x)\n    return state, out")
+    spot = Spot(Place(source, source.tree.body[0].body[0].value), "slice", 0)
+    evidence = Evidence("", "en", sources=lambda _: source)
+    evidence.frames.append(Call(spot.place, {}, "f"))
+    assert {one.atom for one in ATOMS["swap"](spot, evidence) if applied(one) == "state, out = rnn(x)"} <= {"swap"}
 
 
 def test_a_setting_of_the_name_of_a_parameter_is_given_for_it():

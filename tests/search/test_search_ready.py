@@ -272,3 +272,36 @@ def test_a_table_of_all_differences_that_is_meant_stays(runner: Runner) -> None:
         (gaps.square() @ torch.rand(5)).sum().backward()
         """
     assert_never_offered(runner, program, "squeeze(-1) - centres")
+
+
+def test_a_maker_is_imported_from_where_the_program_imports_what_stands_beside_it(runner: Runner) -> None:
+    beside = {
+        "train.py": """
+            import torch
+            def optimizer_of(net):
+                groups = [{"params": [p]} for p in net.parameters()]
+                return torch.optim.Adam(groups, lr=0.1)
+            def trained(net):
+                adam = optimizer_of(net)
+                net(torch.rand(4, 3)).sum().backward()
+                adam.step()
+                return adam.state_dict()
+            """,
+        "resume.py": """
+            import torch
+            def resumed(net, kept):
+                adam = torch.optim.Adam(net.parameters(), lr=0.1)
+                adam.load_state_dict(kept)
+                return adam
+            """,
+    }
+    program = """
+        import torch
+        from resume import resumed
+        from train import trained
+        net = torch.nn.Linear(3, 1)
+        resumed(net, trained(net)).step()
+        """
+    first = explained(runner, program, beside)["fixes"][0]
+    assert [edit["after"].strip() for edit in first["edits"]] == [
+        "from train import optimizer_of", "adam = optimizer_of(net)"]  # fmt: skip

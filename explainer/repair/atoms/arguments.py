@@ -85,17 +85,20 @@ def _unpacked(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             one, other = row.elts[i], row.elts[j]
             if isinstance(one, ast.Name) and isinstance(other, ast.Name):
                 changes = {id(one): other.id, id(other): one.id}
-                new = [changes.get(id(each), getattr(each, "id", "")) for each in row.elts]
-                kind = "namesake" if any(_says(given, new, (i, j)) for given in _given_back(evidence)) else "swap"
+                old = [getattr(each, "id", "") for each in row.elts]
+                new = [changes.get(id(each), name) for each, name in zip(row.elts, old, strict=True)]
+                kind = "namesake" if _as_given(list(_given_back(spot, evidence)), old, new, (i, j)) else "swap"
                 yield Offer(kind, spot, row, _with(spot, row, changes), "unpacked", 0.3 * (j - i))
 
 
-def _given_back(evidence: Evidence) -> Iterator[list[str]]:
-    """What the program's functions hand back of several parts, by their last names: `self.label[i]` is `label`."""
+def _given_back(spot: Spot, evidence: Evidence) -> Iterator[list[str]]:
+    """What other functions hand back of several parts, by their last names: `self.label[i]` is `label`."""
+    own = spot.place.source.scope_at(spot.place.span.line)
     for source in evidence.sources_seen():
         for node in source.nodes():
-            if isinstance(node, (ast.Return, ast.Yield)) and isinstance(node.value, ast.Tuple):
-                yield [_last_name(one) for one in node.value.elts]
+            value = node.value if isinstance(node, (ast.Return, ast.Yield)) else None
+            if isinstance(value, ast.Tuple) and source.scope_at(value.lineno) is not own:
+                yield [_last_name(one) for one in value.elts]
 
 
 def _last_name(node: ast.expr) -> str:
@@ -104,8 +107,11 @@ def _last_name(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
-def _says(given: list[str], new: list[str], places: tuple[int, int]) -> bool:
-    return len(given) == len(new) and all(given[at] == new[at] != "" for at in places)
+def _as_given(rows: list[list[str]], old: list[str], new: list[str], places: tuple[int, int]) -> bool:
+    """Whether names in a new order are where functions hand them back; one of the two, where none has it elsewhere."""
+    found = [[row[at] == new[at] != "" for at in places] for row in rows if len(row) == len(new)]
+    as_before = any(row[at] == old[at] != "" for row in rows if len(row) == len(old) for at in places)
+    return any(map(all, found)) or (not as_before and any(map(any, found)))
 
 
 def _alike(one: ast.expr, other: ast.expr) -> bool:
