@@ -23,6 +23,9 @@ _OWN = {"self", "cls"}
 _CHANNELS = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm")
 _BACK = 8
 
+#: A number is doubled.
+_DOUBLED = re.compile(r"\b2 \* |\* 2\b")
+
 
 def came_along(evidence: Evidence) -> bool:
     """Whether the failing layer's width was that of the data on its way: the layout is odd, not the layer."""
@@ -208,6 +211,19 @@ def computed(candidate: Candidate) -> bool:
     """Whether an edit brings in more arithmetic on names than there was."""
     found = [len(_SUM.findall(edit.after or "")) - len(_SUM.findall(edit.before or "")) for edit in candidate.edits]
     return sum(found) > 0
+
+
+def takes_both_directions(candidate: Candidate, evidence: Evidence) -> bool:
+    """Whether a size is doubled behind a recurrent layer that hands back both directions, each as wide as it was made.
+
+    The layer itself stays as it is: half its width would be another model.
+    """
+    rows = [one.layer for one in evidence.steps if one.layer is not None and one.shape
+            and one.shape[-1] == 2 * (one.layer.value("hidden_size") or 0)]  # fmt: skip
+    own = {(call.place.source.file, call.place.span.line) for layer in rows for call in layer.calls[:1]}
+    doubled = all(_DOUBLED.search(edit.after or "") and not _DOUBLED.search(edit.before or "")
+                  and (edit.file, edit.start_line) not in own for edit in candidate.edits)  # fmt: skip
+    return bool(rows) and doubled
 
 
 def sets_apart(candidate: Candidate, evidence: Evidence) -> bool:

@@ -17,7 +17,16 @@ from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
 from explainer.oracle.source import drops_samples
-from explainer.repair.agreement import came_along, computed, forgets, reads_unread, recomputes, whole, widens_for_caller
+from explainer.repair.agreement import (
+    came_along,
+    computed,
+    forgets,
+    reads_unread,
+    recomputes,
+    takes_both_directions,
+    whole,
+    widens_for_caller,
+)
 from explainer.repair.atoms.arguments import OF_DATA
 from explainer.repair.prior import ATOM
 from explainer.repair.spots import Spot, spots
@@ -88,6 +97,7 @@ def features(
         "widens": float(bool(lost) and "out of" not in evidence.message and widens_for_caller(candidate, evidence)),
         "forgets": float(forgetting),
         "reads-unread": float(not forgetting and reads_unread(candidate, evidence)),
+        "both-directions": float(bool(lost) and takes_both_directions(candidate, evidence)),
         "counts-all": float(any(_counts_all(one.before or "", one.after or "") for one in candidate.edits)),
         "adapts": float(only_adapts(candidate)),
         "cast": float(is_cast(candidate)),

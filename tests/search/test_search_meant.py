@@ -83,6 +83,29 @@ FAULTS = {
             return torch.linalg.cholesky(cov)
         print(risk(returns).shape)
         """, "torch.cov(centred)", "centred.t()", OPEN),
+    "a layer of both directions is twice as wide as it was made": (
+        """
+        import torch
+        from torch import nn
+        class Reader(nn.Module):
+            def __init__(self, size, width):
+                super().__init__()
+                self.rnn = nn.GRU(size, width, batch_first=True, bidirectional=True)
+            def forward(self, x):
+                out, _ = self.rnn(x)
+                return out
+        class Pool(nn.Module):
+            def __init__(self, width, kinds):
+                super().__init__()
+                self.query, self.top = nn.Parameter(torch.zeros(width)), nn.Linear(width, kinds)
+            def forward(self, h):
+                weight = torch.einsum("btd,d->bt", h, self.query).softmax(1)
+                return self.top(torch.einsum("bt,btd->bd", weight, h))
+        def build(size, hidden, kinds):
+            return nn.Sequential(Reader(size, hidden), Pool(hidden, kinds))
+        scores = build(7, 12, 3)(torch.rand(5, 9, 7))
+        nn.functional.cross_entropy(scores, torch.arange(5) % 3).backward()
+        """, "return nn.Sequential(Reader(size, hidden)", "Pool(2 * hidden, kinds)"),
     "an option in a dict that is unpacked": (
         """
         import torch
