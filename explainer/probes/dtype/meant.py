@@ -112,11 +112,12 @@ def _of_class(test: Test, text: str, module: Any) -> Iterator[Change]:
 
 def _last(text: Text, module: Any, test: Test) -> Iterator[Change]:
     """Another word for the last layer: what the model calls it."""
-    if not any(word in re.split(r"[\W_\d]+", text.value.lower()) for word in _HEADS) or len(test.texts) > 1:
+    if not any(word in re.split(r"[\W_\d]+", text.value.lower()) for word in _HEADS):
         return
     way = _way_to_last(module)
     if way and way[-1].isdigit():
-        yield test.source, test.node, _turned(test, f"{test.name}.startswith({_quoted('.'.join(way) + '.')})")
+        if len(test.texts) == 1:
+            yield test.source, test.node, _turned(test, f"{test.name}.startswith({_quoted('.'.join(way) + '.')})")
     elif way:
         whole = ".".join(way)
         meant = {"in": way[-1], "search": way[-1], "first": way[0], "startswith": whole, "match": whole}.get(test.way)
