@@ -23,6 +23,8 @@ _OWN = {"self", "cls"}
 _CHANNELS = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm")
 _BACK = 8
 
+#: One of several values is taken.
+_PART = re.compile(r"(?<=\))\[-?\d\]")
 #: A number is doubled.
 _DOUBLED = re.compile(r"\b2 \* |\* 2\b")
 
@@ -211,6 +213,12 @@ def computed(candidate: Candidate) -> bool:
     """Whether an edit brings in more arithmetic on names than there was."""
     found = [len(_SUM.findall(edit.after or "")) - len(_SUM.findall(edit.before or "")) for edit in candidate.edits]
     return sum(found) > 0
+
+
+def takes_a_part(candidate: Candidate, evidence: Evidence) -> bool:
+    """Whether one of several values is taken where the message says that there were several."""
+    pairs = [(edit.before or "", edit.after or "") for edit in candidate.edits]
+    return "tuple" in evidence.message and all(_PART.sub("", after) == before for before, after in pairs)
 
 
 def takes_both_directions(candidate: Candidate, evidence: Evidence) -> bool:

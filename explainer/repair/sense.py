@@ -57,7 +57,11 @@ def repeats(offer: Offer) -> bool:
     if _undecided(new) > _undecided(offer.node):
         return True
     above = offer.place.source.parent_of(offer.node)
-    if _idle(new) or (_compares(above) and _text(new) in [_text(one) for one in _sides(above, offer)]):
+    if (
+        _idle(new)
+        or _no_turn(above, new)
+        or (_compares(above) and _text(new) in [_text(one) for one in _sides(above, offer)])
+    ):
         return True
     return any(_again(before, after, offer) for before, after in _arguments(offer.node, new)) or _beside(offer, new)
 
@@ -76,6 +80,12 @@ _OF_TWO = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
 def _idle(node: ast.AST) -> bool:
     """Whether something is compared with itself."""
     return any(isinstance(one, ast.Compare) and _text(one.left) == _text(one.comparators[0]) for one in ast.walk(node))
+
+
+def _no_turn(above: ast.AST | None, new: ast.expr) -> bool:
+    """Whether a loop would have no turn: `range(0)`."""
+    counts = isinstance(above, ast.Call) and _text(above.func) == "range" and len(above.args) == 1
+    return _text(new) == ("0" if counts else "range(0)")
 
 
 def _compares(node: ast.AST | None) -> TypeGuard[ast.Compare | ast.BinOp]:

@@ -12,6 +12,7 @@ from explainer.edits.generators.slices import ragged
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
+from explainer.repair.filled import KEEPING, given_above, given_behind, within
 from explainer.repair.makers import lengths, makers
 from explainer.repair.settings import defaults, loops, settings
 from explainer.replay.recorders.taint import literals, parts
@@ -26,7 +27,6 @@ _HANDED = 3
 #: What hands samples to a program, and how many calls of one name are looked at.
 _LOADERS, _MADE = ("DataLoader", "WeightedRandomSampler", "SubsetRandomSampler", "BatchSampler", "Subset"), 4
 #: Methods by which a module gets an attribute by its name.
-_KEEPING = ("append", "appendleft", "extend", "add", "insert")
 _REGISTERING = ("register_buffer", "register_parameter", "add_module", "register_module")
 _NONE: Mapping[str, Any] = {}
 #: Statements that read all they name at once; a value that is unpacked fails where the targets stand.
@@ -164,9 +164,8 @@ def _bound(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
         whole = statement_around(spot.place)
         wanted = loaded(whole if isinstance(whole, _PLAIN) else spot.place.node)
         line, distance = whole.lineno, spot.distance
-        for statement in (*_assignments_above(spot.place, line), *_assignments_behind(spot.place, line)):
-            value = getattr(statement, "value", None) or getattr(statement, "iter", None)
-            if _stored(statement) & wanted and value is not None and distance < spot.distance + _BOUND:
+        for names, value in (*given_above(spot.place, line), *given_behind(spot.place, line)):
+            if names & wanted and distance < spot.distance + _BOUND:
                 wanted |= loaded(value)
                 distance += 1
                 yield Spot(spot.place.at(value), "bound", distance, None, scope=spot.scope)
@@ -251,36 +250,9 @@ def _returned(evidence: Evidence) -> Iterator[Spot]:
                 continue
             seen.add(id(function))
             at = evidence.frame_of(place)  # on the failing stack, what it hands back comes later
-            for node in _within(function) if at is None else ():
+            for node in within(function) if at is None else ():
                 if isinstance(node, ast.Return) and node.value is not None:
                     yield Spot(place.at(node.value), "returned", distance, None, scope=scope_at(evidence, place))
-
-
-def _assignments_above(place: Place, line: int) -> list[ast.AST]:
-    """The statements of a function, or a file, that bind names above a line, the nearest first."""
-    scope = place.source.scope_at(line)
-    kinds = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For)
-    found = [one for one in _within(scope) if isinstance(one, kinds) and one.lineno < line] if scope else []
-    return sorted(found, key=lambda one: -getattr(one, "lineno", 0))
-
-
-def _assignments_behind(place: Place, line: int) -> list[ast.AST]:
-    """The statements that bind names for the next turn of the loops around a line, below it."""
-    loop, found = place.source.parent_of(place.node), []
-    while loop is not None and not isinstance(loop, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        if isinstance(loop, (ast.For, ast.While)):
-            kinds = (ast.Assign, ast.AugAssign)
-            found += [one for one in _within(loop) if isinstance(one, kinds) and one.lineno >= line]
-        loop = place.source.parent_of(loop)
-    return list(dict.fromkeys(found))
-
-
-def _within(scope: ast.AST) -> Iterator[ast.AST]:
-    """The nodes of a function or file, without those of the functions and classes in it."""
-    for node in ast.iter_child_nodes(scope):
-        yield node
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            yield from _within(node)
 
 
 def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
@@ -304,7 +276,7 @@ def _given(node: ast.AST, names: set[str]) -> ast.expr | None:
     if isinstance(node, ast.Call) and of_self(node.func) and called(node) in _REGISTERING and node.args:
         return node if getattr(node.args[0], "value", None) in names else None
     owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
-    if isinstance(node, ast.Call) and of_self(owner) and owner.attr in names and called(node) in _KEEPING:
+    if isinstance(node, ast.Call) and of_self(owner) and owner.attr in names and called(node) in KEEPING:
         return node
     return None
 
@@ -366,7 +338,7 @@ def _handed(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
             found = evidence.defined(called(call)) if called(call) not in seen and len(seen) < _HANDED else []
             if len(found) == 1 and isinstance(found[0].node, ast.FunctionDef):
                 seen.add(called(call))
-                for node in _within(found[0].node):
+                for node in within(found[0].node):
                     if isinstance(node, ast.Return) and node.value is not None:
                         place = found[0].at(node.value)
                         yield Spot(place, "returned", spot.distance + 1, None, scope=scope_at(evidence, place))
@@ -391,9 +363,3 @@ def _of_builder(evidence: Evidence, place: Place) -> Mapping[str, Any]:
     calls: list[Call] = [call for layer in evidence.layers for call in layer.calls]
     inside = (one for one in calls if one.place.source.file == file and first <= one.place.span.line <= last)
     return next((one.scope for one in inside), _NONE)
-
-
-def _stored(node: ast.AST) -> set[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]  # type: ignore[attr-defined]
-    return {one.id for target in targets for one in ast.walk(target)
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}  # fmt: skip

@@ -27,6 +27,8 @@ _ONE, _SHARE = 0.5, 0.75
 _TIMED, _TIMES, _SHORT = 6, 8.0, 0.2
 #: What changes an object in place.
 _IN_PLACE = re.compile(r"\.(?:\w+_|half|double|float|bfloat16|to|cpu|cuda|load_state_dict)\(")
+#: What puts one value more into a container, beside those of earlier turns.
+_FILLS = re.compile(r"\.(?:append|appendleft|extend|add|insert)\(")
 #: How a program may run: in these modes statements are tried, in turn.
 _MODES = ("enable_grad", "no_grad", "inference_mode")
 #: How many statements further back the run begins where the ones that an edit reaches do not fail alike by themselves.
@@ -166,10 +168,10 @@ class Sieve:
         return UNKNOWN if fate == SAME and any(map(self._undoes, edits)) else fate
 
     def _undoes(self, edit: Change) -> bool:
-        """Whether an edit takes away a change in place: the run that crashed has made it already."""
+        """Whether an edit takes away a change in place, or fills a container: the crashed run has done so already."""
         lines, _ = self._tree(os.path.join(self.folder, edit["file"]))
         before, after = "\n".join(lines[edit["start"] - 1 : edit["end"]]), edit["after"] or ""
-        return len(_IN_PLACE.findall(before)) > len(_IN_PLACE.findall(after))
+        return bool(_FILLS.search(before)) or len(_IN_PLACE.findall(before)) > len(_IN_PLACE.findall(after))
 
     def _mode(self, piece: Piece | None) -> str | None:
         """The mode in which statements fail as they did, unedited: one that a decorator or a block had set is gone."""

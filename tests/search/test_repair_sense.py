@@ -104,6 +104,8 @@ def test_a_value_of_another_kind_is_told_from_one_of_the_same(new, other):
         ("grow(inner, later)", "grow(inner, inner)", False),  # numbers may be equal
         ('row["item"]', 'row["user"]', True),  # as the entry beside it
         ('row["user"]', 'row["other"]', False),
+        ("range(depth)", "range(0)", True),  # no turn at all
+        ("range(depth)", "range(1)", False),
     ],
 )
 def test_no_call_or_record_gets_twice_what_differed(old, new, twice):

@@ -167,6 +167,11 @@ def test_what_has_changed_its_objects_already_is_not_told(tmp_path):
     assert fates(tmp_path, (3, "rows.append(torch.ones(4))"), program=program) == [UNKNOWN]
 
 
+def test_what_earlier_turns_have_put_into_a_list_is_not_told(tmp_path):
+    program = "import torch\nrows = []\nfor k in range(2):\n    rows.append((torch.ones(3), 1))\ntorch.cat(rows)\n"
+    assert fates(tmp_path, (4, "    rows.append(torch.ones(3))"), program=program) == [UNKNOWN]
+
+
 def test_a_module_is_as_before_afterwards(tmp_path):
     program = "import torch\na = torch.zeros(2, 3)\nb = torch.zeros(2, 4)\nc = a + b\n"
     fates(tmp_path, (2, "a = new = torch.zeros(2, 4)"), program=program)

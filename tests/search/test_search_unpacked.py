@@ -44,6 +44,25 @@ FAULTS = {
                 return self.fc(self.pool(x))
         Net()(torch.rand(2, 3, 8, 8)).sum().backward()
         """, ".flatten(1)", "torch.relu(self.conv(x))"),
+    "a list is filled with two results each": (
+        """
+        import torch
+        from torch import nn
+        class Encoder(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn, self.top = nn.GRU(4, 8, batch_first=True), nn.Linear(8, 8)
+            def forward(self, x):
+                out, state = self.rnn(x)
+                return self.top(state[-1]), out
+        encoder, head = Encoder(), nn.Linear(16, 3)
+        for step in range(3):
+            parts = []
+            for x in torch.rand(2, 6, 5, 4):
+                parts.append(encoder(x))
+            scores = head(torch.cat(parts, dim=-1))
+            nn.functional.cross_entropy(scores, torch.arange(6) % 3).backward()
+        """, "parts.append(encoder(x))", "encoder(x)[0]"),
     "heads split by the length of another tensor": (
         """
         import torch
