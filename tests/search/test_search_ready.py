@@ -108,6 +108,26 @@ FAULTS = {
             error.pow(2).mean().backward()
             priority[idx] = error.detach().abs() + 0.1
         """, "return q - goal", "q.squeeze(-1) - goal"),
+    "a column that is kept in a list is met wherever it is read": (
+        """
+        import torch
+        from torch import nn
+        class Critic(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.top = nn.Linear(3, 8), nn.Linear(8, 1)
+            def forward(self, x):
+                return self.top(torch.tanh(self.body(x)))
+        critic, kept = Critic(), []
+        reward, gains = torch.rand(4, 6), torch.zeros(4, 6)
+        for t in range(5):
+            kept.append(critic(torch.rand(6, 3)).detach())
+        value, gain = torch.stack(kept), 0.0
+        for t in range(4):
+            gain = reward[t] + 0.9 * value[t + 1] - value[t] + 0.8 * gain
+            gains[t] = gain
+        (critic(torch.rand(6, 3)).squeeze(-1) - (gains + value[:-1])[0]).pow(2).mean().backward()
+        """, "torch.stack(kept)", "torch.stack(kept).squeeze(-1)"),
     "what gathers values is made in their dtype": (
         """
         import torch

@@ -12,8 +12,8 @@ from explainer.edits.generators.shapes import BROADCAST
 from explainer.edits.place import Place, as_primary
 from explainer.source import called
 
-#: How many steps behind the failing call are looked at.
-_STEPS = 30
+#: How many steps behind the failing call are looked at, and how many a column is followed back.
+_STEPS, _HANDED_ON = 30, 6
 
 
 def squeezed(evidence: Evidence) -> Iterator[Candidate]:
@@ -37,8 +37,26 @@ def columns(evidence: Evidence) -> Iterator[Candidate]:
             met = other != [] and mine == [*other, 1] and step.shape == [*other, other[-1]] and other[-1] > 1
             if met and not _made_so(side):
                 place = step.place.at(side)
-                new = f"{as_primary(place)}.squeeze(-1)"
-                yield from evidence.replaced(place, new, "replace", "column", old=place.short, n=other[-1])
+                yield from _as_row(evidence, place, other[-1])
+                for made in _handed_on(evidence, step.inputs[at] if at < len(step.inputs) else None):
+                    yield from _as_row(evidence, made, other[-1])
+
+
+def _as_row(evidence: Evidence, place: Place, size: int) -> Iterator[Candidate]:
+    new = f"{as_primary(place)}.squeeze(-1)"
+    yield from evidence.replaced(place, new, "replace", "column", old=place.short, n=size)
+
+
+def _handed_on(evidence: Evidence, at: int | None) -> Iterator[Place]:
+    """Where a column was handed on and made: one that is kept in a list is met at every place that reads it."""
+    for _ in range(_HANDED_ON):
+        if at is None or evidence.steps[at].shape[-1:] != [1]:
+            return
+        place = evidence.steps[at].place
+        if place is not None and isinstance(place.node, ast.expr) and not _made_so(place.node):
+            yield place
+        before = [one for one in evidence.steps[at].inputs if one is not None]
+        at = next((one for one in before if evidence.steps[one].shape[-1:] == [1]), None)
 
 
 def _made_so(node: ast.expr) -> bool:
