@@ -27,6 +27,8 @@ _LONGER = re.compile(r"\blen\([^()]*\) \+ (?:[2-9]|[1-9]\d+)\b")
 _GIVEN = re.compile(r"\b\w+=\d+\b")
 _ROWS = re.compile(r"\[(?::-1|1:)\]")
 _MEASURED = re.compile(r"\.size\(-?\d\)|\.shape\[-?\d\]|\blen\(")
+#: A part from a place on, and a part up to it.
+_FROM, _UPTO = re.compile(r"\[(\w+):\]"), re.compile(r"\[:(\w+)\]")
 _DROPS = re.compile(r"\bdrop_last\s*=\s*True|\.(?:split|chunk)\([^()]*\)\[(?::-1|1:)\]")
 #: Classes of layers, and functions that are given sizes.
 _TAKES_SIZES = re.compile(
@@ -122,6 +124,13 @@ def _parts(text: str | None) -> Counter[str]:
 def drops_samples(edits: Iterable[Edit]) -> bool:
     """Whether an edit lets a loader, or a loop over batches, leave out the last samples of each epoch."""
     return any(_more(_DROPS, edit) for edit in edits)
+
+
+def takes_other_part(edits: Iterable[Edit]) -> bool:
+    """Whether an edit takes what another part of a split holds: `rows[:split]` for `rows[split:]`."""
+    pairs = [(edit.before or "", edit.after or "") for edit in edits]
+    turned = [[(_FROM.findall(one), _UPTO.findall(two)) for one, two in (pair, pair[::-1])] for pair in pairs]
+    return any(set(first) & set(other) for pair in turned for first, other in pair)
 
 
 def cuts_rows(edits: Iterable[Edit]) -> bool:

@@ -23,6 +23,8 @@ _OWN = {"self", "cls"}
 _CHANNELS = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm")
 _BACK = 8
 
+#: A sum or difference in brackets, times a name.
+_FACTOR = re.compile(r"\(([^()]+ [-+] [^()]+)\) \* [\w.]+")
 #: One of several values is taken.
 _PART = re.compile(r"(?<=\))\[-?\d\]")
 #: A number is doubled.
@@ -213,6 +215,12 @@ def computed(candidate: Candidate) -> bool:
     """Whether an edit brings in more arithmetic on names than there was."""
     found = [len(_SUM.findall(edit.after or "")) - len(_SUM.findall(edit.before or "")) for edit in candidate.edits]
     return sum(found) > 0
+
+
+def multiplied(candidate: Candidate) -> bool:
+    """Whether what is worked out gets the factor of another name: `(kernel - 1) * dilation` for `kernel - 1`."""
+    pairs = [(edit.before or "", edit.after or "") for edit in candidate.edits]
+    return all(_FACTOR.sub(r"\1", after) == before for before, after in pairs)
 
 
 def takes_a_part(candidate: Candidate, evidence: Evidence) -> bool:

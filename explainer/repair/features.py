@@ -16,11 +16,12 @@ from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
-from explainer.oracle.source import drops_samples
+from explainer.oracle.source import drops_samples, takes_other_part
 from explainer.repair.agreement import (
     came_along,
     computed,
     forgets,
+    multiplied,
     reads_unread,
     recomputes,
     takes_a_part,
@@ -98,15 +99,21 @@ def features(
         "widens": float(bool(lost) and "out of" not in evidence.message and widens_for_caller(candidate, evidence)),
         "forgets": float(forgetting),
         "reads-unread": float(not forgetting and reads_unread(candidate, evidence)),
+        "multiplied": float(multiplied(candidate)),
         "takes-part": float(takes_a_part(candidate, evidence)),
         "both-directions": float(bool(lost) and takes_both_directions(candidate, evidence)),
         "counts-all": float(any(_counts_all(one.before or "", one.after or "") for one in candidate.edits)),
         "adapts": float(only_adapts(candidate)),
         "cast": float(is_cast(candidate)),
         "drops-name": float(drops_name(candidate)),
-        "drops-samples": float(drops_samples(candidate.edits)),
+        "drops-samples": float(drops_samples(candidate.edits) or _takes_others(candidate, evidence)),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def _takes_others(candidate: Candidate, evidence: Evidence) -> bool:
+    """Whether other samples are taken where one of them holds an index too large: those may only happen to fit."""
+    return "out of" in evidence.message and takes_other_part(candidate.edits)
 
 
 def lost_parameters(run: Run, control: Run) -> int:

@@ -148,6 +148,8 @@ REPAIRS = [
     ("statement", "x = x.mean(1)", "", "pass"),
     ("parameter", "f(heads=b)", "", "f(heads=heads)"),
     ("reduction", "x + s", "", "x.sum(-1) + s"),
+    ("stepped", "[f(x, 2) for i in range(len(s))]", "", "[f(x, s[i]) for i in range(len(s))]"),
+    ("stepped", "[f(x, 2) for x, k in rows]", "", "[f(x, k) for x, k in rows]"),
     ("unpacked", "q, k = f(x)", "too many values to unpack (expected 2)", "q, k = f(x).chunk(2, dim=-1)"),
     ("unpacked", "q, k = x.chunk(3)", "too many values to unpack (expected 2)", "q, k = x.chunk(2)"),
     ("copied", "net = model.half()", "", "net = copy.deepcopy(model).half()"),
@@ -290,6 +292,8 @@ ALONE = [
     ("rebound", "def made(q):\n    return Net(q)\nz = made(k)\ny = Net(t)", ""),  # of what is not there
     ("sibling", "a = {'lr': 1, 'decay': 0}\nb = {'path': 2}", ""),  # other settings
     ("indexed", "a, d = rows\nf(a[: t], d[: 2])\nf(d)", ""),  # cut, too
+    ("stepped", "[f(k, 2) for k in s]", ""),  # each is read
+    ("stepped", "[f(s[i], 2) + 1 for i in range(len(s))]", ""),  # there, too
     ("dropped", "y = x.detach()", ""),
     ("dropped", "model.to(device)", ""),  # which moves the model itself
     ("dropped", "x.add_(s)", ""),

@@ -14,7 +14,7 @@ from explainer.edits.kinds.statements import delete_statement, insert_statement
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place, as_operand
 from explainer.frozen import frozen
-from explainer.source import called, loaded
+from explainer.source import Source, called, loaded
 
 #: The largest value of ids that are no counts is so many times their number.
 _SPARSE = 8
@@ -76,16 +76,28 @@ def largest(evidence: Evidence) -> Iterator[Candidate]:
             if owner is None:
                 continue
             yield from _counted(evidence, Place(source, node), owner)  # type: ignore[arg-type]
-            made = [
-                one for one in source.nodes() if isinstance(one, ast.Assign) and source.text(one.targets[0]) == owner
-            ]
+            made = [one for one in source.nodes() if isinstance(one, ast.Assign) and owner in _bound(source, one)]
             for one in made[:1]:
-                if _is_tensor_call(one.value):
-                    yield from _consecutive(evidence, Place(source, one.value))
-                else:
-                    text = f"{owner} = [sorted(set({owner})).index(value) for value in {owner}]"
-                    edits = partial(insert_statement, text, after=Place(source, one))
-                    yield from evidence.made(edits, "insert-statement", Place(source, one), "consecutive", what=owner)
+                yield from _renumbered(evidence, source, one, owner, isinstance(node.func, ast.Attribute))  # type: ignore
+
+
+def _bound(source: Source, statement: ast.Assign) -> list[str]:
+    target = statement.targets[0]
+    return [source.text(one) for one in (target.elts if isinstance(target, ast.Tuple) else [target])]
+
+
+def _renumbered(
+    evidence: Evidence, source: Source, made: ast.Assign, owner: str, is_tensor: bool
+) -> Iterator[Candidate]:
+    """Consecutive numbers for ids, where they are made or right behind."""
+    if _is_tensor_call(made.value) and not isinstance(made.targets[0], ast.Tuple):
+        yield from _consecutive(evidence, Place(source, made.value))
+        return
+    text = f"{owner} = [sorted(set({owner})).index(value) for value in {owner}]"
+    if is_tensor and isinstance(made.targets[0], ast.Tuple):
+        text = f"{owner} = torch.unique({owner}, return_inverse=True)[1]"
+    edits = partial(insert_statement, text, after=Place(source, made))
+    yield from evidence.made(edits, "insert-statement", Place(source, made), "consecutive", what=owner)
 
 
 def _counted(evidence: Evidence, largest: Place, owner: str) -> Iterator[Candidate]:
