@@ -8,7 +8,8 @@ import functools
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
-from explainer.repair.atoms.common import MODULES, bound_below
+from explainer.dimensions import MODULES
+from explainer.repair.atoms.common import bound_below
 from explainer.repair.offer import Offer
 from explainer.source import Source, loaded, stored
 

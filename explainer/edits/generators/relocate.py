@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from explainer.diagnosis import FixSource
+from explainer.dimensions import is_dimension
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import added, drops_name, is_cast
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators.driver import named, offered_by
-from explainer.edits.generators.samples import returned_as
+from explainer.edits.generators.samples import handed_back, returned_as
 from explainer.edits.generators.slices import Operand, editable, operands
 from explainer.edits.kinds import methods
 from explainer.edits.place import Place
@@ -82,13 +84,22 @@ def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
 
 
 def _origins_of_data(evidence: Evidence, operand: Operand) -> Iterator[tuple[Step, Place | None]]:
-    """The steps of an operand's data and their places: where a dataset returns it, then from the first to the last."""
+    """The steps of an operand's data and their places: where a dataset returns it, then from the first to the last.
+
+    Behind a step that names a dimension alone: it had meant another one of what is laid out otherwise.
+    """
     path = data_path(evidence, operand)
     sample = next((step for step in path if step.shape == operand.shape[1:]), None)
     if sample is not None:
         yield sample, next(returned_as(evidence, sample), None)
-    for step in reversed(path):
-        yield step, next((one for one in step.places if editable(one)), None)
+    behind = [*itertools.takewhile(lambda step: not _names_dimension(step), path)]
+    for step in reversed(behind or path[:1]):
+        yield step, handed_back(step) or next((one for one in step.places if editable(one)), None)
+
+
+def _names_dimension(step: Step) -> bool:
+    place = step.place
+    return place is not None and any(is_dimension(place.source, one) for one in ast.walk(place.node))
 
 
 def data_path(evidence: Evidence, operand: Operand) -> list[Step]:

@@ -43,11 +43,23 @@ def returned_as(evidence: Evidence, step: Step) -> Iterator[Place]:
 
     `x` in `return x, label`, behind `x, label = rows[i]` too.
     """
+    yield from (part for part in parts_returned(evidence) if _is_made(part, step))
+
+
+def handed_back(step: Step) -> Place | None:
+    """The part of what a step's own function returns that is its result, under a name: `x` in `return x`."""
     made = step.place
-    for part in parts_returned(evidence) if made is not None else ():
-        if made is not None and part.source is made.source and isinstance(part.node, ast.Name):
-            bound = bound_above(part.source.scope_at(part.span.line), part.text, part.span.line)
-            statement = bound or made.source.parent_of(made.node)
-            named = isinstance(statement, ast.Assign) and part.node.id in stored(statement)
-            if named and statement.value is made.node:  # type: ignore[union-attr]
-                yield part
+    function = made.source.function_at(made.span.line) if made is not None else None
+    parts = [made.at(part) for part in _returned(function)] if made is not None and function is not None else []
+    found = [part for part in parts if _is_made(part, step)]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_made(part: Place, step: Step) -> bool:
+    """Whether a part that is returned is the name that a step's result was given last."""
+    made = step.place
+    if made is None or part.source is not made.source or not isinstance(part.node, ast.Name):
+        return False
+    bound = bound_above(part.source.scope_at(part.span.line), part.text, part.span.line)
+    statement = bound or made.source.parent_of(made.node)
+    return isinstance(statement, ast.Assign) and part.node.id in stored(statement) and statement.value is made.node

@@ -7,20 +7,11 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from explainer.dimensions import DIMENSIONS
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
 from explainer.edits.place import Place
-from explainer.repair.atoms.common import (
-    DIMENSIONS,
-    calls,
-    expressions,
-    greatest,
-    integers,
-    lengths,
-    tensors,
-    text,
-    wanted,
-)
+from explainer.repair.atoms.common import calls, expressions, greatest, integers, lengths, tensors, text, wanted
 from explainer.repair.atoms.signatures import lacking, left_alone, said
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from explainer.dimensions import MODULES
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
-from explainer.repair.atoms.common import MODULES, text
+from explainer.repair.atoms.common import text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called

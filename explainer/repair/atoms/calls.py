@@ -6,10 +6,11 @@ import ast
 import re
 from collections.abc import Iterator
 
+from explainer.dimensions import MODULES
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import evaluated
 from explainer.edits.place import as_primary, enclosed
-from explainer.repair.atoms.common import MODULES, calls, expressions, integer, integers, number, shape_of, text, wanted
+from explainer.repair.atoms.common import calls, expressions, integer, integers, number, shape_of, text, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called, of_self

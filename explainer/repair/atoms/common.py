@@ -7,33 +7,19 @@ import functools
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
+from explainer.dimensions import MODULES, dotted
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import evaluated
 from explainer.edits.generators.slices import operands
 from explainer.repair.spots import Spot
-from explainer.source import Source, called, holds
+from explainer.source import Source, holds
 
-#: Arguments that name a dimension.
-DIMENSIONS = ("dim", "axis", "dim0", "dim1", "start_dim", "end_dim", "dims", "axes", "batch_dim")
-#: By the last name of a call: the positions of its arguments that are dimensions, the receiver of a method left out.
-_POSITIONS: Mapping[str, Sequence[int]] = {
-    **dict.fromkeys(
-        ("unsqueeze", "squeeze", "softmax", "log_softmax", "sum", "mean", "argmax", "argmin", "max", "min", "size",
-         "amax", "amin", "norm", "std", "var", "prod", "cumsum", "cumprod", "unbind", "logsumexp", "any", "all", "sort",
-         "argsort", "flip", "select", "narrow", "index_select", "gather", "scatter", "scatter_", "scatter_add",
-         "scatter_add_", "index_add", "index_add_", "index_fill", "median", "diff"), (0,)),
-    **dict.fromkeys(("chunk", "split", "topk", "repeat_interleave", "roll", "cat", "stack", "concat"), (1,)),
-    **dict.fromkeys(("transpose", "swapaxes", "flatten", "movedim", "permute"), (0, 1)),
-}  # fmt: skip
-_ALL = ("permute",)
 _ASKED = re.compile(r"shape '\[([^\]]*)\]' is invalid")
-_JOINING = ("cat", "stack", "concat")
 _ROOT = re.compile(r"[.\[]")
 #: How many of the numbers that a message names are taken for sizes.
 _SAID = 4
-MODULES = ("torch", "F", "nn", "np", "functional", "einops")
 
 
 def expressions(spot: Spot) -> Sequence[ast.expr]:
@@ -80,38 +66,6 @@ def number(node: ast.AST) -> int | None:
         inner = number(node.operand)
         return -inner if inner is not None else None
     return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
-
-
-def is_dimension(spot: Spot, node: ast.AST) -> bool:
-    """Whether an expression names a dimension: by its keyword, or its position in a call that is known."""
-    parent = spot.place.source.parent_of(node)
-    while isinstance(parent, (ast.Tuple, ast.List)):
-        node, parent = parent, spot.place.source.parent_of(parent)
-    if isinstance(parent, ast.keyword):
-        return parent.arg in DIMENSIONS
-    if isinstance(parent, ast.Subscript) and parent.slice is node:
-        return isinstance(parent.value, ast.Attribute) and parent.value.attr == "shape"
-    if not isinstance(parent, ast.Call) or node not in parent.args:
-        return False
-    name = called(parent)
-    at = parent.args.index(node)  # type: ignore[arg-type]
-    if not _of_module(parent) and name in _JOINING:
-        return False
-    shift = 1 if _of_module(parent) and name not in _JOINING and name not in ("chunk", "split", "topk", "roll") else 0
-    shift = 1 if _of_module(parent) and name in ("chunk", "split", "topk", "roll", "repeat_interleave") else shift
-    return name in _POSITIONS and (at - shift in _POSITIONS[name] or (name in _ALL and at >= shift))
-
-
-def _of_module(call: ast.Call) -> bool:
-    """Whether a function of a module is called, `torch.sum(x, 1)`, not a method."""
-    function = call.func
-    if not isinstance(function, ast.Attribute):
-        return True
-    return (isinstance(function.value, ast.Name) and function.value.id in MODULES) or _dotted(function.value)
-
-
-def _dotted(node: ast.AST) -> bool:
-    return isinstance(node, ast.Attribute) and ast.unparse(node).startswith(("torch.nn", "torch."))
 
 
 def is_value(spot: Spot, node: ast.expr) -> bool:
@@ -186,7 +140,7 @@ def _first_given(node: ast.AST) -> ast.expr | None:
     if not isinstance(node, ast.Call):
         return None
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-    if owner is None or (isinstance(owner, ast.Name) and owner.id in (*MODULES, "self")) or _dotted(owner):
+    if owner is None or (isinstance(owner, ast.Name) and owner.id in (*MODULES, "self")) or dotted(owner):
         return node.args[0] if node.args else None
     return owner
 

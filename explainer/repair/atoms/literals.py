@@ -7,18 +7,10 @@ import itertools
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.dimensions import is_dimension
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
-from explainer.repair.atoms.common import (
-    expressions,
-    integer,
-    integers,
-    is_dimension,
-    lengths,
-    number,
-    proportional,
-    wanted,
-)
+from explainer.repair.atoms.common import expressions, integer, integers, lengths, number, proportional, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.replay.recorders.taint import literals, value_of
@@ -40,7 +32,7 @@ def dimension(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     rank = max((len(shape) for shape, _ in (spot.step.before if spot.step else ())), default=4)
     for node in _numbers(spot):
         value = number(node)
-        if value is None or not is_dimension(spot, node):
+        if value is None or not is_dimension(spot.place.source, node):
             continue
         asked = value in evidence.said and "Dimension out of range" in evidence.message
         others = [*range(rank), -1, -2]
@@ -52,7 +44,7 @@ def dimension(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield Offer("dimension", spot, node, str(new), "rank", weight)
     for node in expressions(spot):
         values = [number(one) for one in node.elts] if isinstance(node, ast.Tuple) else []
-        if len(values) > 1 and None not in values and all(is_dimension(spot, one) for one in node.elts):  # type: ignore[attr-defined]
+        if len(values) > 1 and None not in values and all(is_dimension(spot.place.source, one) for one in node.elts):  # type: ignore[attr-defined]
             for new in itertools.combinations(range(rank), len(values)):
                 if list(new) != values:
                     yield Offer("dimension", spot, node, f"({', '.join(map(str, new))})", "rank", 0.3)
@@ -65,7 +57,7 @@ def _dimensions_beside(spot: Spot, node: ast.expr) -> list[int]:
     """The other dimensions that are written in the same call."""
     call = spot.place.source.parent_of(node)
     beside = [one for one in call.args if one is not node] if isinstance(call, ast.Call) else []
-    return [value for one in beside if is_dimension(spot, one) and (value := number(one)) is not None]
+    return [value for one in beside if is_dimension(spot.place.source, one) and (value := number(one)) is not None]
 
 
 def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -73,7 +65,7 @@ def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     sizes, names, listed = wanted(evidence), integers(spot), lengths(spot, evidence)
     for node in _numbers(spot):
         value = number(node)
-        if value is None or is_dimension(spot, node) or _counts(spot, node):
+        if value is None or is_dimension(spot.place.source, node) or _counts(spot, node):
             continue
         for name, known in names.items():
             if known in sizes and known != value:

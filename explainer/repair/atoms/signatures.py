@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from explainer.bindings import fields_of
+from explainer.dimensions import DIMENSIONS, MODULES
 from explainer.edits.evidence import Evidence
-from explainer.repair.atoms.common import DIMENSIONS, MODULES
 from explainer.source import called
 
 #: Where functions and layers of torch's are looked for by their last name.

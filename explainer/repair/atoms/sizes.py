@@ -7,9 +7,10 @@ import itertools
 import math
 from collections.abc import Iterator, Sequence
 
+from explainer.dimensions import MODULES
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
-from explainer.repair.atoms.common import MODULES, calls, integer, integers, measured, shape_of, tensors, text, wanted
+from explainer.repair.atoms.common import calls, integer, integers, measured, shape_of, tensors, text, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.repair.atoms.common import DIMENSIONS, MODULES
+from explainer.dimensions import DIMENSIONS, MODULES
 from explainer.source import Source, called, loaded, stored, with_arguments
 from explainer.training.proposals.through import straight_through
 from explainer.training.rewrite import operand
