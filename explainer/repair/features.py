@@ -30,6 +30,7 @@ from explainer.repair.agreement import (
     widens_for_caller,
 )
 from explainer.repair.atoms.arguments import OF_DATA
+from explainer.repair.atoms.common import greatest
 from explainer.repair.prior import ATOM
 from explainer.repair.spots import Spot, spots
 from explainer.repair.uses import misnamed, misplaced
@@ -43,6 +44,8 @@ _OF_ALL = re.compile(rf"\b(?:{'|'.join(OF_DATA)})\s*=(?!=)\s*[a-z_A-Z]")
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|\S")
 #: From how many parameters of other shapes on a model is another one; those of one layer, and of two that meet.
 _LAYER, _MEETING = 2, 4
+#: How many marks there may be that the data do not hold.
+_MARKS = 2
 _FAR = 8
 #: Atoms after which all data are read in another way, those with which the call went well too.
 _TURNING = ("dimension", "layout", "swap", "pattern")
@@ -99,6 +102,7 @@ def features(
         "widens": float(bool(lost) and "out of" not in evidence.message and widens_for_caller(candidate, evidence)),
         "forgets": float(forgetting),
         "reads-unread": float(not forgetting and reads_unread(candidate, evidence)),
+        "counts-both": float(_counts_both(candidate, run, control, evidence)),
         "multiplied": float(multiplied(candidate)),
         "takes-part": float(takes_a_part(candidate, evidence)),
         "both-directions": float(bool(lost) and takes_both_directions(candidate, evidence)),
@@ -109,6 +113,18 @@ def features(
         "drops-samples": float(drops_samples(candidate.edits) or _takes_others(candidate, evidence)),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def _counts_both(candidate: Candidate, run: Run, control: Run, evidence: Evidence) -> bool:
+    """Whether two lengths are counted together, and a table then has the rows that the largest index needs, no more.
+
+    Two marks of those that were counted may be missing among the data that failed.
+    """
+    counted = all(" + len(" in (edit.after or "") and " + len(" not in (edit.before or "") for edit in candidate.edits)
+    most = greatest(evidence) if counted else None
+    known = control.answer.get("every") or []
+    made = [shape for shape in run.answer.get("every") or [] if shape not in known]
+    return most is not None and any(0 <= shape[0] - most - 1 <= _MARKS for shape in made if shape)
 
 
 def _takes_others(candidate: Candidate, evidence: Evidence) -> bool:

@@ -229,6 +229,10 @@ def _fields_beside(spot: Spot, node: ast.expr, function: ast.AST) -> list[str]:
     return [one for one in found if one not in own and not isinstance(spot.scope.get(one), list)][:_DERIVED]
 
 
+#: Displays and comprehensions of lists and dicts.
+_CONTAINERS = (ast.Tuple, ast.List, ast.Dict, ast.ListComp, ast.DictComp)
+
+
 def _listed_beside(spot: Spot, node: ast.AST) -> list[str]:
     """`len(self.scales)` beside `len(self.ratios)`: the lengths of the lists that the same class keeps."""
     one = node.args[0] if isinstance(node, ast.Call) and node.args and called(node) == "len" else None
@@ -238,7 +242,7 @@ def _listed_beside(spot: Spot, node: ast.AST) -> list[str]:
     rows = [
         part for part in ast.walk(owner) if isinstance(part, (ast.Assign, ast.AnnAssign)) and part.value is not None
     ]
-    listed = [part for part in rows if isinstance(part.value, (ast.Tuple, ast.List, ast.Dict))]
+    listed = [part for part in rows if isinstance(part.value, _CONTAINERS)]
     names = [getattr(target, "attr", getattr(target, "id", "")) for part in listed for target in targets_of(part)]
     return [f"len(self.{name})" for name in dict.fromkeys(names) if name not in ("", one.attr)][:_DERIVED]
 
