@@ -148,6 +148,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "이 계층이 읽는 위치로 `{what}` 텐서의 채널 {size}개를 옮기고 되돌리기",
         "zh": "把 `{what}` 的 {size} 个通道移到此层读取的位置，再移回来",
     },
+    "present": {
+        "en": "leave out of a sample what is None, such as `{what}`",
+        "ko": "`{what}` 처럼 None 인 항목은 샘플에서 빼기",
+        "zh": "样本中不放值为 None 的项，例如 `{what}`",
+    },
     "column": {
         "en": "squeeze the last dimension of `{old}`: a column [{n}, 1] that meets a row makes a table of all pairs",
         "ko": "`{old}` 의 마지막 차원 없애기(squeeze): 열 [{n}, 1] 이 행과 만나면 모든 쌍의 표가 됨",

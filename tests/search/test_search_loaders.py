@@ -32,6 +32,25 @@ FAULTS = {
             net.load_state_dict(torch.load(path))
         restored()
         """, "def restored", 'path="weights.pt"'),
+    "an entry that all samples of one set lack": (
+        """
+        import torch
+        from torch.utils.data import DataLoader, Dataset
+        class Rows(Dataset):
+            def __init__(self, x, weights=None):
+                self.x, self.weights = x, weights
+            def __len__(self):
+                return len(self.x)
+            def __getitem__(self, i):
+                return {
+                    "x": self.x[i],
+                    "weight": self.weights[i] if self.weights is not None else None,
+                }
+        net = torch.nn.Linear(3, 1)
+        for batch in DataLoader(Rows(torch.rand(8, 3), torch.rand(8)), batch_size=4):
+            (batch["weight"] * net(batch["x"]).squeeze(-1)).sum().backward()
+        print(sum(net(batch["x"]).sum().item() for batch in DataLoader(Rows(torch.rand(6, 3)), batch_size=3)))
+        """, '"weight": self', "if value is not None"),
     "samples counted before some are left out": (
         """
         import torch

@@ -123,6 +123,19 @@ def as_tensors(evidence: Evidence) -> Iterator[Candidate]:
             yield from evidence.replaced(place.at(node), new, "replace", "as-tensors", place.at(node), new=made[0])
 
 
+def present(evidence: Evidence) -> Iterator[Candidate]:
+    """A sample without the entries that are None: `"weight": w[i] if w is not None else None` for all of a dataset."""
+    for source, owner in _datasets(evidence) if "NoneType" in evidence.message else ():
+        read = _method(owner, "__getitem__")
+        rows = [one.value for one in ast.walk(read) if isinstance(one, ast.Return)] if read is not None else []
+        for row in (one for one in rows if isinstance(one, ast.Dict)):
+            missing = [one for one in row.values if any(getattr(part, "value", 0) is None for part in ast.walk(one))]
+            new = f"{{key: value for key, value in {source.text(row)}.items() if value is not None}}"
+            if len(missing) == 1:
+                what, culprit = source.text(missing[0])[:48], Place(source, missing[0])
+                yield from evidence.replaced(Place(source, row), new, "replace", "present", culprit=culprit, what=what)
+
+
 def _datasets(evidence: Evidence) -> Iterator[tuple[Source, ast.ClassDef]]:
     """The classes of the program that give samples."""
     for source in evidence.sources_seen():

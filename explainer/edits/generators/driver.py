@@ -91,6 +91,7 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
         "datasets.measured": -1,
         "datasets.deeper": -1,
         "datasets.named": -1,
+        "datasets.present": -1,
         "datasets.as_tensors": -1,
         "collate.padded_lists": 0,
         "beside.step_missing": 0,
