@@ -186,12 +186,21 @@ def _shared(found: list[Survivor], evidence: Evidence) -> Blame:
     """Survivors with the share of the first one's line; that no edit at all is right has a score of 0."""
     if not found:
         return Blame(())
-    least = _last(found[0])
-    behind = [BETTER * (_last(one) > least) for one in found]
-    scores = ([one.score for one in found], [score(one.counted) for one in found])
-    same = [one.line == found[0].line or _again(one, found[0]) or _handed_on(one, found[0], evidence) for one in found]
+    least, rows = _last(found[0]), _one_of_each_pair(found)
+    behind = [BETTER * (_last(one) > least) for one in rows]
+    scores = ([one.score for one in rows], [score(one.counted) for one in rows])
+    same = [one.line == found[0].line or _again(one, found[0]) or _handed_on(one, found[0], evidence) for one in rows]
     share, counted = (_share(same, row, behind) for row in scores)
     return Blame(tuple(found), share, counted)
+
+
+def _one_of_each_pair(found: list[Survivor]) -> list[Survivor]:
+    """Survivors, of two edits with the same first one the likeliest alone: more seconds say nothing more for it."""
+    kept: dict[Any, Survivor] = {}
+    for one in found:
+        paired = one.candidate.tier == PAIRED
+        kept.setdefault(one.candidate.edits[0] if paired else one.candidate.edits, one)
+    return list(kept.values())
 
 
 def _share(same: list[bool], scores: list[float], behind: list[float]) -> float:
