@@ -116,14 +116,14 @@ def _idle(tree: ast.AST | None) -> set[str]:
 
 
 def _loses_data(before: ast.AST | None, after: ast.AST, edit: Edit, evidence: Evidence) -> bool:
-    """Whether an entry of a record is read nowhere any more, and nothing that was not there in its place."""
-    gone = _entries(before) - _entries(after)
-    if not gone or _entries(after) - _entries(before) or loaded(after) - loaded(before or after):
+    """Whether an entry of a record is read nowhere any more, and nothing in its place that was read nowhere before."""
+    gone, come = _entries(before) - _entries(after), _entries(after) - _entries(before)
+    if not gone or loaded(after) - loaded(before or after):
         return False
     lines = range(edit.start_line, edit.end_line + 1)
     nodes = [node for one in evidence.sources_seen() for node in one.nodes() if isinstance(node, ast.Subscript)]
     left = {key for node in nodes if node.lineno not in lines for key in _entries(node)}
-    return bool(gone - left)
+    return bool(gone - left) and come <= left
 
 
 def _entries(tree: ast.AST | None) -> set[str]:

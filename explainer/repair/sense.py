@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import functools
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
@@ -16,6 +17,8 @@ from explainer.source import Source, loaded, stored
 #: What needs no binding: builtins, and modules whose import comes with an edit.
 _BUILT_IN = frozenset([*dir(builtins), "__file__", "__name__", *MODULES, "copy", "math", "itertools"])
 
+#: Functions of torch that compare a prediction with a target.
+_LOSS = re.compile(r"loss|entropy|kl_div")
 #: What an entry is when it is not only named: two of a kind say something else each.
 _MADE = (ast.Call, ast.Subscript, ast.Attribute, ast.BinOp, ast.ListComp)
 
@@ -112,6 +115,7 @@ def _beside(offer: Offer, new: ast.expr) -> bool:
             was = _text(around)
             made, beside = was.replace(old, text), [_text(one) for one in rows if one is not around]
             known = isinstance(holder, (ast.Dict, ast.IfExp)) or kind(offer.spot.scope, made) not in (None, "number")
+            known = known or (offer.spot.step is not None and bool(_LOSS.search(offer.spot.step.function)))
             if known and was not in beside and made in beside and not isinstance(around, ast.Constant):
                 return True
     return False

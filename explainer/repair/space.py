@@ -250,6 +250,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     if family == "dataloader" and "out of" in evidence.message:  # an index of a sample: of another dataset's length
         atoms |= {name: ATOMS[name] for name in _OF_LENGTHS}
     alike: dict[tuple[int, bool], Sequence[_Rows]] = {}
+    twice: set[tuple[int, str]] = set()  # what would say the same twice, as the nearest spot knows
     for spot in spots(evidence):
         undoes = parted is not None and parted.place is not None and _stands_at(spot, parted.place)
         for name, atom in atoms.items():
@@ -268,7 +269,10 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                     exact = _exact(one, last)
                     apart = _of_data(one, evidence) or _of_check(one) or _twice(one)
                     apart = apart or (roomy and _scaled(one) and not exact)
-                    apart = apart or _fitted_to_data(one, count) or reads_unbound(one) or repeats(one)
+                    if repeats(one):
+                        twice.add((id(one.node), one.text))
+                    apart = apart or _fitted_to_data(one, count) or reads_unbound(one)
+                    apart = apart or (id(one.node), one.text) in twice
                     if not apart and (not evidence.apart or _moves(one)):
                         more = went_well * (_STAYED if stays else _WENT_WELL) + _OTHER_KIND * changes_kind(one)
                         more += _ONE_APART * ((near and one.filler in _BY_ONE) or exact)

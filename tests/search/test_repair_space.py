@@ -142,7 +142,8 @@ def gathered(rows, width):
     ("line", "edited", "forgotten"),
     [
         (3, "    shifts = [width for row in rows]", True),
-        (3, '    shifts = [row["head"] for row in rows]', False),
+        (3, '    shifts = [row["head"] for row in rows]', True),  # which is read below
+        (3, '    shifts = [row["tail"] for row in rows]', False),
         (4, "    heads = [[width] for _ in rows]", True),
         (4, '    heads = [row["head"] for row in rows]', False),
     ],
