@@ -167,7 +167,7 @@ _USUAL, _UNFITTED = 0.6, 2.0
 #: out is seldom right with a factor by chance.
 _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so": 5.0, "misplaced": 7.0,
             "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.5,
-            "apart": -1.5, "reads-unread": -2.0, "both-directions": -1.5, "takes-part": -1.5,
+            "apart": -1.5, "reads-unread": -2.0, "both-directions": -2.0, "takes-part": -1.5,
             "multiplied": -1.0, "counts-both": -1.5}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",

@@ -351,7 +351,18 @@ def _settings(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
             yield Spot(spot.place.at(iterable), "bound", spot.distance + 1, None, scope=spot.scope)
         for read in (spot.place.node, *loops(spot.place)):
             for place in settings(read, evidence):
-                yield Spot(place, "setting", spot.distance + 2)
+                yield Spot(place, "setting", spot.distance + 2, scope=_of_object(evidence, place))
+
+
+def _of_object(evidence: Evidence, place: Place) -> Mapping[str, Any]:
+    """What an object holds at a place in a method of it that called nothing of torch, as its other methods tell."""
+    owner = place.source.class_at(place.span.line)
+    function = place.source.function_at(place.span.line)
+    if owner is None or function is None or evidence.frame_of(place) is not None:
+        return _NONE
+    methods = [place.at(one.body[0]) for one in owner.body if isinstance(one, ast.FunctionDef) and one is not function]
+    known = (scope_at(evidence, one) for one in methods)
+    return {name: value for scope in known for name, value in scope.items() if name.startswith("self.")}
 
 
 def _of_builder(evidence: Evidence, place: Place) -> Mapping[str, Any]:

@@ -126,3 +126,8 @@ def test_how_many_a_mask_chooses_is_no_length_of_a_number():
     numbers = Spot(spot.place, "bound", 1, scope={"kept": [[4], "int64"]})
     assert "n = int(kept.sum())" in {applied(one) for one in ATOMS["measure"](chosen, evidence)}
     assert "n = int(kept.sum())" not in {applied(one) for one in ATOMS["measure"](numbers, evidence)}
+
+
+def test_numbers_that_start_again_at_a_length_are_as_many_as_are_counted():
+    spot, evidence = spot_of("n = len(x)\ny = k % len(x)")
+    assert not any(one.text.startswith("len(x)") for one in ATOMS["measure"](spot, evidence))

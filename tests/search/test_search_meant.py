@@ -90,7 +90,11 @@ FAULTS = {
         class Reader(nn.Module):
             def __init__(self, size, width):
                 super().__init__()
+                self.width = width
                 self.rnn = nn.GRU(size, width, batch_first=True, bidirectional=True)
+            @property
+            def out_size(self):
+                return self.width
             def forward(self, x):
                 out, _ = self.rnn(x)
                 return out
@@ -101,11 +105,10 @@ FAULTS = {
             def forward(self, h):
                 weight = torch.einsum("btd,d->bt", h, self.query).softmax(1)
                 return self.top(torch.einsum("bt,btd->bd", weight, h))
-        def build(size, hidden, kinds):
-            return nn.Sequential(Reader(size, hidden), Pool(hidden, kinds))
-        scores = build(7, 12, 3)(torch.rand(5, 9, 7))
-        nn.functional.cross_entropy(scores, torch.arange(5) % 3).backward()
-        """, "return nn.Sequential(Reader(size, hidden)", "Pool(2 * hidden, kinds)"),
+        reader = Reader(7, 12)
+        pool = Pool(reader.out_size, 3)
+        nn.functional.cross_entropy(pool(reader(torch.rand(5, 9, 7))), torch.arange(5) % 3).backward()
+        """, "return self.width", "2 * self.width"),
     "an option in a dict that is unpacked": (
         """
         import torch

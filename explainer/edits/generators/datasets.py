@@ -10,8 +10,8 @@ from functools import partial
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import indentation, inserted
-from explainer.edits.place import Place
-from explainer.source import Source
+from explainer.edits.place import Place, bound_above
+from explainer.source import Source, stored
 
 _LENGTH = "{indent}def __len__(self):\n{indent}    return {count}\n"
 
@@ -129,11 +129,26 @@ def present(evidence: Evidence) -> Iterator[Candidate]:
         read = _method(owner, "__getitem__")
         rows = [one.value for one in ast.walk(read) if isinstance(one, ast.Return)] if read is not None else []
         for row in (one for one in rows if isinstance(one, ast.Dict)):
-            missing = [one for one in row.values if any(getattr(part, "value", 0) is None for part in ast.walk(one))]
+            missing = [one for one in (_given(source, value) for value in row.values) if _may_be_none(one)]
             new = f"{{key: value for key, value in {source.text(row)}.items() if value is not None}}"
             if len(missing) == 1:
                 what, culprit = source.text(missing[0])[:48], Place(source, missing[0])
                 yield from evidence.replaced(Place(source, row), new, "replace", "present", culprit=culprit, what=what)
+
+
+def _given(source: Source, value: ast.expr) -> ast.expr:
+    """What an entry's name was given above in its function, or the entry itself."""
+    name = value.id if isinstance(value, ast.Name) else ""
+    bound = bound_above(source.scope_at(value.lineno), name, value.lineno) if name else None
+    return bound.value if isinstance(bound, ast.Assign) and len(stored(bound)) == 1 else value
+
+
+def _may_be_none(value: ast.expr) -> bool:
+    return any(isinstance(part, ast.Constant) and part.value is None for part in _results(value))
+
+
+def _results(value: ast.expr) -> list[ast.expr]:
+    return [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
 
 
 def _datasets(evidence: Evidence) -> Iterator[tuple[Source, ast.ClassDef]]:

@@ -15,7 +15,7 @@ from explainer.probes.origin import last_binding
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import read, readable
-from explainer.source import called, stored
+from explainer.source import Source, called, stored
 
 #: How many values of a state are looked at.
 _MOST = 1 << 20
@@ -47,8 +47,8 @@ def zero_state(scene: Scene) -> SpanFact | None:
 def zeros_made(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
     """The call that makes the zeros of a state, `torch.zeros(2, 16, 32)`, in a script or where a helper returns it.
 
-    Where its sizes have a name, `torch.zeros(shape)`, the expression that gives them. None in the failing function: the
-    sizes of its input are at hand there.
+    Where its sizes have a name, `torch.zeros(shape)`, the expression that gives them; where a helper is given a size,
+    the call of the helper. None in the failing function: the sizes of its input are at hand there.
     """
     call: Any = place_of(scene.source, of).node if of is not None else None
     failing = scene.failing
@@ -57,10 +57,21 @@ def zeros_made(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
         if isinstance(part, ast.Call) and called(part) in _MAKERS and failing is not None:
             if home.function_at(part.lineno) is failing.source.function_at(failing.span.line) is not None:
                 return None
+            if _sizes_given(home, part):
+                first = call.args[1].elts[0] if isinstance(call.args[1], ast.Tuple) else call.args[1]
+                return next((span_fact(*one) for one in bindings(scene, failing.source, first)), None)
             shape = part.args[0] if len(part.args) == 1 else None
             named = bindings(scene, home, shape) if isinstance(shape, ast.Name) else ()
             return span_fact(*next(iter(named), (home, part)))
     return None
+
+
+def _sizes_given(home: Source, made: ast.Call) -> bool:
+    """Whether the function in which a state is made is given one of its sizes."""
+    function = home.function_at(made.lineno)
+    args = function.args if function is not None else None
+    given = {one.arg for one in (*args.posonlyargs, *args.args, *args.kwonlyargs)} - {"self"} if args else set()
+    return bool(given & {one.id for one in ast.walk(made) if isinstance(one, ast.Name)})
 
 
 def _zeros(value: Any) -> bool:

@@ -209,7 +209,7 @@ def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for beside in _listed_beside(spot, node):
             yield from (Offer("measure", spot, node, f"{own} {sign} {beside}", "beside", 0.4) for sign in "*+")
         for one in (" - 1", " + 1"):
-            if not _undone(spot, node, one):
+            if not _undone(spot, node, one) and not _wraps(spot, node):
                 yield Offer("measure", spot, node, own + one, "one", 0.5)
 
 
@@ -227,6 +227,12 @@ def _fields_beside(spot: Spot, node: ast.expr, function: ast.AST) -> list[str]:
     read = [one for one in ast.walk(function) if isinstance(one, ast.expr) and _is_field(spot, one)]
     found = dict.fromkeys(ast.unparse(one) for one in read if ast.unparse(one).partition(".")[0] in roots - {"self"})
     return [one for one in found if one not in own and not isinstance(spot.scope.get(one), list)][:_DERIVED]
+
+
+def _wraps(spot: Spot, node: ast.expr) -> bool:
+    """Whether numbers start again at a length, `k % len(kinds)`: there are as many as are counted."""
+    parent = spot.place.source.parent_of(node)
+    return isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod) and parent.right is node
 
 
 #: Displays and comprehensions of lists and dicts.
