@@ -71,8 +71,9 @@ def _noting(plain: Callable[..., Any], note: Callable[[Any, Any], None]) -> Call
 def mixes(before: Sequence[int], strides: Sequence[int], after: Sequence[int]) -> str | None:
     """How a reshape of a tensor that does not lie in memory as its sizes are mixes its dimensions; None: it does not.
 
-    CROSSED: sizes are neither joined nor split but shifted across each other ([8, 12, 4] to [12, 32]). TURNED: the
-    first dimension is joined with others in another order than they have in memory (rows of samples and of time).
+    CROSSED: sizes are neither joined nor split but shifted across each other ([8, 12, 4] to [12, 32]); a part that is
+    split off, [64, 88] to [4, 16 * 88], is not. TURNED: the first dimension is joined with others in another order than
+    they have in memory (rows of samples and of time).
     """
     rows = [(size, stride) for size, stride in zip(before, strides, strict=True) if size > 1]
     if [stride for _, stride in rows] == sorted((stride for _, stride in rows), reverse=True):
@@ -90,7 +91,8 @@ def mixes(before: Sequence[int], strides: Sequence[int], after: Sequence[int]) -
             else:
                 goal.append(right.pop(0))
         turned = [stride for _, stride in group] != sorted((stride for _, stride in group), reverse=True)
-        if turned and len(group) > 1 and len(goal) > 1:
+        sizes = [size for size, _ in group]
+        if turned and len(group) > 1 and len(goal) > 1 and (sizes[0] % goal[0] or sorted(sizes) == sorted(goal)):
             return CROSSED
         if turned and first and before[0] > 1:
             return TURNED

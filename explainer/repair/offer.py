@@ -98,7 +98,7 @@ class Offer:
         old, new = place.text, self.text
         if isinstance(node, STATEMENTS):
             old, new = old.split("\n")[0], new.split("\n")[0]
-        best = old, new
+        best, within = (old, new), fitted(place, self.text) if isinstance(node, ast.expr) else self.text
         while True:
             parent = place.at(node).parent()  # type: ignore[arg-type]
             if not isinstance(parent, (ast.expr, ast.keyword)):
@@ -108,7 +108,7 @@ class Offer:
             text = outer.text
             if start is None or len(text) > _WIDE or "\n" in text:
                 break
-            best = text, text[:start] + self.text + text[start + len(old) :]
+            best = text, text[:start] + within + text[start + len(old) :]
             node = parent
         return " ".join(best[0].split()), " ".join(best[1].split())
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import functools
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
@@ -79,6 +81,42 @@ def _undecided(node: ast.AST) -> int:
 
 #: Signs whose sides are two values: of one alone nothing is left, or it is what it was.
 _OF_TWO = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
+
+
+def overlaps(offer: Offer) -> bool:
+    """Whether one of two parts that a whole is cut into would not be cut where the other is: `x[:3]`, `x[2:]`."""
+    function = offer.place.source.scope_at(offer.place.span.line)
+    known = _cuts(function) if function is not None else set()
+    if not any((base, at, not upto) in known for base, at, upto in known):
+        return False
+    trees = [[_line(text) for text in (edit.before, edit.after)] for edit in offer.edits()]
+    pairs = [(_cuts(old), _cuts(new)) for old, new in trees if old is not None and new is not None]
+    gone, left = (set().union(*(one - other for one, other in rows)) for rows in (pairs, [row[::-1] for row in pairs]))
+    left |= known - gone
+    return any((base, at, not upto) in left for base, at, upto in gone)
+
+
+def _line(text: str | None) -> ast.AST | None:
+    """Whole lines of a source; a header alone stands for its block."""
+    lines = textwrap.dedent(text or "").strip()
+    for whole in (lines, f"{lines} pass"):
+        with contextlib.suppress(SyntaxError):
+            return ast.parse(whole)
+    return None
+
+
+@functools.lru_cache(4096)
+def _cuts(node: ast.AST) -> set[tuple[str, str, bool]]:
+    """Where expressions are cut in two, in one dimension: what is cut, the place, and whether it is the part before."""
+    found = set()
+    for one in (each for each in ast.walk(node) if isinstance(each, ast.Subscript)):
+        parts = one.slice.elts if isinstance(one.slice, ast.Tuple) else [one.slice]
+        cuts = [part for part in parts if isinstance(part, ast.Slice) and (part.lower is None) != (part.upper is None)]
+        if len(cuts) == 1 and cuts[0].step is None:
+            rest = [_text(part) for part in parts if part is not cuts[0]]
+            bound = cuts[0].upper or cuts[0].lower
+            found.add((f"{_text(one.value)} {rest}", _text(bound), cuts[0].upper is not None))  # type: ignore[arg-type]
+    return found
 
 
 def _idle(node: ast.AST) -> bool:

@@ -26,7 +26,7 @@ from explainer.repair.atoms.draws import chosen, end_of
 from explainer.repair.odd import counted
 from explainer.repair.offer import Offer
 from explainer.repair.prior import atoms_for, cost
-from explainer.repair.sense import changes_kind, reads_unbound, repeats
+from explainer.repair.sense import changes_kind, overlaps, reads_unbound, repeats
 from explainer.repair.siblings import again, renamed, terms, twins
 from explainer.repair.spots import Spot, spots
 from explainer.source import called
@@ -269,7 +269,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                     exact = _exact(one, last)
                     apart = _of_data(one, evidence) or _of_check(one) or _twice(one)
                     apart = apart or (roomy and _scaled(one) and not exact)
-                    if repeats(one):
+                    if repeats(one) or overlaps(one):
                         twice.add((id(one.node), one.text))
                     apart = apart or _fitted_to_data(one, count) or reads_unbound(one)
                     apart = apart or (id(one.node), one.text) in twice

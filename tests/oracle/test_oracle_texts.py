@@ -22,6 +22,8 @@ pytest.importorskip("torch")
         ([3, 7, 7, 2], [98, 7, 1, 49], [3, 98], None),  # one sample's values, in another order
         ([5, 3, 4], [4, 20, 1], [15, 4], TURNED),  # steps before samples, which lie the other way round
         ([3, 5, 4], [20, 1, 5], [15, 4], None),
+        ([5, 6, 4], [24, 1, 6], [5, 3, 8], None),  # some steps each, with what they hold
+        ([5, 6, 3], [18, 1, 6], [5, 3, 6], CROSSED),  # exchanged
         ([3, 4], [4, 1], [4, 3], None),  # it lies in memory as its sizes are
     ],
 )

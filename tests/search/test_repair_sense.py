@@ -8,7 +8,7 @@ import pytest
 
 from explainer.edits.place import Place
 from explainer.repair.offer import Offer
-from explainer.repair.sense import changes_kind, reads_unbound, repeats
+from explainer.repair.sense import changes_kind, overlaps, reads_unbound, repeats
 from explainer.repair.spots import Spot
 from explainer.source import parsed_source
 
@@ -128,3 +128,19 @@ def test_the_kinds_of_what_is_no_size_are_recorded():
                      "nothing": None}  # fmt: skip
     assert found["size"] == 4
     assert found["len(rows)"] == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "apart"),
+    [
+        ("w, v = q[..., :1], q[..., 1:]", "q[..., 1:]", "q[..., 0:]", True),
+        ("w, v = q[..., :1], q[..., 1:]", "q[..., :1], q[..., 1:]", "q[..., :2], q[..., 2:]", False),  # both
+        ("def f(x, k):\n    a = x[:k]\n    return a, x[k:]", "x[k:]", "x[k + 1:]", True),
+        ("def f(x, y, k):\n    return x[:k], y[k:]", "y[k:]", "y[:k]", False),  # of two wholes
+        ("y = x[1:]", "x[1:]", "x[:]", False),  # alone
+    ],
+)
+def test_a_part_is_cut_where_the_other_part_is(text, old, new, apart):
+    source = parsed_source("main.py", text)
+    node = next(one for one in source.nodes() if isinstance(one, ast.expr) and source.text(one) == old)
+    assert overlaps(Offer("slice", Spot(Place(source, node), "crash", 0), node, new)) is apart

@@ -153,6 +153,8 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for form in (f"{old} * 2", f"{old} // 2", f"{old} * 3", f"{old} + 1", f"{old} - 1"):
             if isinstance(node, (ast.Name, ast.Attribute)):
                 yield Offer("size", spot, node, form, "factor", 1.0)
+        for text in _properties(spot, node) if of_self(node) else ():
+            yield Offer("size", spot, node, text, "property", 0.4)
         for text in _times_beside(spot, node, value, sizes) if isinstance(node, ast.BinOp) else ():
             yield Offer("size", spot, node, text, "beside", -0.2)
         for goal in goals:
@@ -163,6 +165,16 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             forms = [text for text in named(goal, known, old) if " " in text and old in text]
             for text in forms[:_PROPORTIONAL]:
                 yield Offer("size", spot, node, text, "proportional", 0.2 + 0.4 * _strange(text, node, known, evidence))
+
+
+def _properties(spot: Spot, node: ast.AST) -> list[str]:
+    """`self.act_dim` for `self.n_joints`: what the same class works out of its numbers and has as a property."""
+    owner = spot.place.source.class_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.span.line)
+    rows = owner.body if owner is not None else []
+    found = [one.name for one in rows if isinstance(one, ast.FunctionDef) and one is not function
+             and any("property" in ast.unparse(each) for each in one.decorator_list)]  # fmt: skip
+    return [f"self.{name}" for name in found if f"self.{name}" != ast.unparse(node)][:_DERIVED]
 
 
 def _times_beside(spot: Spot, node: ast.expr, value: int, sizes: set[int]) -> list[str]:
