@@ -16,7 +16,8 @@ class Candidate:
     """`kind` is the kind of edit, `culprit` the place to blame if it holds, `fix` the rule's fix that offered it.
 
     `tier` orders candidates: one of a lower tier that holds is preferred to any of a higher one. `literal` marks edits
-    of a number, which must leave the model's first input unchanged. `source` is what made it; it tells no two apart.
+    of a number, which must leave the model's first input unchanged, `exact` those that put a number there which is just
+    one more than the largest index. `source` is what made it; it tells no two apart.
     """
 
     edits: tuple[Edit, ...]
@@ -27,6 +28,7 @@ class Candidate:
     meaning: str = ""
     tier: int = 0
     literal: bool = False
+    exact: bool = False
     source: FixSource | None = field(default=None, compare=False)
 
     def __len__(self) -> int:

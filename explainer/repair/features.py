@@ -102,6 +102,7 @@ def features(
         "widens": float(bool(lost) and "out of" not in evidence.message and widens_for_caller(candidate, evidence)),
         "forgets": float(forgetting),
         "reads-unread": float(not forgetting and reads_unread(candidate, evidence)),
+        "exact": float(candidate.exact),
         "counts-both": float(_counts_both(candidate, run, control, evidence)),
         "multiplied": float(multiplied(candidate)),
         "takes-part": float(takes_a_part(candidate, evidence)),

@@ -88,9 +88,8 @@ class Offer:
         if self.blames is not None:
             span = self.spot.place.at(self.blames).span  # type: ignore[arg-type]
         source = FixSource("atom", self.atom).at(span)
-        return Candidate(
-            edits, f"atom-{self.atom}", title, span, literal=self.atom in ("literal", "solved"), source=source
-        )
+        literal = self.atom in ("literal", "solved")
+        return Candidate(edits, f"atom-{self.atom}", title, span, literal=literal, source=source)
 
     def shown(self) -> tuple[str, str]:
         """The old and the new source of the widest expression around the node that a title can hold."""

@@ -21,7 +21,7 @@ from explainer.frozen import frozen
 from explainer.patterns import Pattern
 from explainer.repair.agreement import idles
 from explainer.repair.atoms import ATOMS
-from explainer.repair.atoms.common import greatest, integer, statement_of
+from explainer.repair.atoms.common import greatest, integer, lengths, statement_of
 from explainer.repair.atoms.draws import chosen, end_of
 from explainer.repair.odd import counted
 from explainer.repair.offer import Offer
@@ -182,9 +182,19 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
             continue
         if not _repeats(offer) and not idles(candidate):
             seen.add(candidate.edits)
-            yield Proposal(candidate, worth, offer.atom)
+            exact = _asked_for(offer, evidence)
+            yield Proposal(replace(candidate, exact=True) if exact else candidate, worth, offer.atom)
             if len(seen) >= most:
                 return
+
+
+def _asked_for(offer: Offer, evidence: Evidence) -> bool:
+    """Whether a number is put there that is just one more than the largest index: none is left without a place."""
+    last, text = greatest(evidence), offer.text.rpartition("=")[2]
+    if last is None:
+        return False
+    known = {**offer.spot.scope, **lengths(offer.spot, evidence)}
+    return any(one == str(last + 1) or known.get(one) == last + 1 for one in (text, text.removesuffix(")")))
 
 
 def _repeats(offer: Offer) -> bool:

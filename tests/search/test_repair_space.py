@@ -189,3 +189,14 @@ def test_a_size_in_a_call_that_went_well_follows_the_data_or_stays():
 def test_a_size_that_is_computed_of_names_is_told(before, after, other):
     candidate = Candidate((Edit("model.py", 1, 1, before, after),), "", "", Span("model.py", 1))
     assert recomputes(candidate) is other
+
+
+@pytest.mark.parametrize(("message", "exact"), [("index 4 is out of bounds", True), ("sizes differ", False)])
+def test_one_more_than_the_largest_index_is_told(message, exact):
+    source = parsed_source("main.py", 'KINDS = ["a", "b", "c", "d", "e"]\ntable = zeros(4)\ntable[rows]')
+    place = Place(source, source.tree.body[2].value)
+    crash = Step("__getitem__", (place,), (None,), (([4], "float32"),), (), (), None, extents=(None, [0, 4]))
+    evidence = Evidence(message, "en", [crash], sources=lambda _: source, files=("main.py",))
+    evidence.frames.append(Call(place, {"width": 9}, "<module>"))
+    told = {one.candidate.edits[0].after for one in space(evidence) if one.candidate.exact}
+    assert told == ({"table = zeros(5)"} if exact else set())
