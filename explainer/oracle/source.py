@@ -129,8 +129,12 @@ def drops_samples(edits: Iterable[Edit]) -> bool:
 def takes_other_part(edits: Iterable[Edit]) -> bool:
     """Whether an edit takes what another part of a split holds: `rows[:split]` for `rows[split:]`."""
     pairs = [(edit.before or "", edit.after or "") for edit in edits]
-    turned = [[(_FROM.findall(one), _UPTO.findall(two)) for one, two in (pair, pair[::-1])] for pair in pairs]
-    return any(set(first) & set(other) for pair in turned for first, other in pair)
+    return any(_less(_FROM, *pair) & _less(_UPTO, *pair[::-1]) or _less(_UPTO, *pair) & _less(_FROM, *pair[::-1])
+               for pair in pairs)  # fmt: skip
+
+
+def _less(pattern: re.Pattern[str], before: str, after: str) -> Counter[str]:
+    return Counter(pattern.findall(before)) - Counter(pattern.findall(after))
 
 
 def cuts_rows(edits: Iterable[Edit]) -> bool:

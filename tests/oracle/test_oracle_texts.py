@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from explainer.diagnosis import Edit
+from explainer.oracle import source
 from explainer.oracle.alignments import other_alignments
 from explainer.oracle.gradients import Gradients
 from explainer.oracle.joins import CROSSED, TURNED, mixes
@@ -236,3 +237,16 @@ def test_an_optimizer_that_steps_with_fewer_parameters_than_before_is_refused(no
 def test_a_number_that_only_these_data_lacked_is_in_doubt(before: str, after: str, doubted: bool) -> None:
     doubts = judged([Edit("a.py", 1, 1, before, after)], {"seen": {}}, {"seen": {}}).doubts
     assert ("number" in doubts) == doubted
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "other"),
+    [
+        ("a = rows[k:]", "a = rows[:k]", True),
+        ("a, b = rows[:k], rows[k:]", "a, b = rows[:k], rows[k + 1:]", False),
+        ("a, b = rows[:k], labels[k:]", "a, b = rows[:k], labels[:k]", True),
+        ("a = rows[k:]", "a = rows[:n]", False),  # of another split
+    ],
+)
+def test_what_another_part_of_a_split_holds_is_told(before: str, after: str, other: bool) -> None:
+    assert source.takes_other_part([Edit("main.py", 1, 1, before, after)]) is other
