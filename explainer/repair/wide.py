@@ -28,9 +28,9 @@ FIRST = 10
 #: How many of what the atoms offer are sieved, and how many proposals are run.
 SIEVED, RUNS = 900, 24
 #: How many of them that get past the failing call are enough; how many runs there are at least where one holds.
-PAST, ENOUGH = 20, 8
+PAST, ENOUGH = 14, 4
 #: How much less likely than what has passed a proposal may be to be run all the same.
-MARGIN = 1.6
+MARGIN = 0.8
 #: What a proposal costs more that fails elsewhere then, or that the sieve could not tell; less where it gets past.
 _BEHIND = {PASSES: -1.2, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
 #: What the crashed run cannot tell: it has changed the objects already whose changes are to come in another order, and
