@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+from collections import Counter
 from typing import Any
 
 from explainer.diagnosis import Edit
@@ -25,6 +26,8 @@ from explainer.source import called
 AVOIDS = {"unreached", "fewer"}
 #: By how much (in its logarithm) an edit of another line must be likelier than what a rule or generator puts first.
 BETTER = 3.0
+#: How many repairs of two edits that begin with the same one count.
+_SECONDS = 2
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
 #: a rule or generator has of it; is proved by what the atoms offer.
 LIKELY, KEPT, SURE = 0.8, 0.8, 0.9
@@ -186,7 +189,7 @@ def _shared(found: list[Survivor], evidence: Evidence) -> Blame:
     """Survivors with the share of the first one's line; that no edit at all is right has a score of 0."""
     if not found:
         return Blame(())
-    least, rows = _last(found[0]), _one_of_each_pair(found)
+    least, rows = _last(found[0]), _few_of_each_pair(found)
     behind = [BETTER * (_last(one) > least) for one in rows]
     scores = ([one.score for one in rows], [score(one.counted) for one in rows])
     same = [one.line == found[0].line or _again(one, found[0]) or _handed_on(one, found[0], evidence) for one in rows]
@@ -194,13 +197,15 @@ def _shared(found: list[Survivor], evidence: Evidence) -> Blame:
     return Blame(tuple(found), share, counted)
 
 
-def _one_of_each_pair(found: list[Survivor]) -> list[Survivor]:
-    """Survivors, of two edits with the same first one the likeliest alone: more seconds say nothing more for it."""
-    kept: dict[Any, Survivor] = {}
+def _few_of_each_pair(found: list[Survivor]) -> list[Survivor]:
+    """Survivors, of repairs of two edits with the same first one the two likeliest alone: more seconds say no more."""
+    met: Counter[Any] = Counter()
+    kept = []
     for one in found:
-        paired = one.candidate.tier == PAIRED
-        kept.setdefault(one.candidate.edits[0] if paired else one.candidate.edits, one)
-    return list(kept.values())
+        first = one.candidate.edits[0] if one.candidate.tier == PAIRED else None
+        met[first] += 1
+        kept += [one] if first is None or met[first] <= _SECONDS else []
+    return kept
 
 
 def _share(same: list[bool], scores: list[float], behind: list[float]) -> float:

@@ -23,7 +23,7 @@ LAYERS = (
         "arrival",
         "wrappers",
     ),
-    ("crash", "source", "bindings", "facts", "probes.scene"),
+    ("crash", "source", "bindings", "dimensions", "facts", "probes.scene"),
     ("oracle", "replay", "edits", "catalogue", "grammar"),
     ("probes", "repair"),
     (

@@ -292,6 +292,8 @@ ALONE = [
     ("rebound", "def made(q):\n    return Net(q)\nz = made(k)\ny = Net(t)", ""),  # of what is not there
     ("sibling", "a = {'lr': 1, 'decay': 0}\nb = {'path': 2}", ""),  # other settings
     ("indexed", "a, d = rows\nf(a[: t], d[: 2])\nf(d)", ""),  # cut, too
+    ("stepped", "[f(x, 2) for k in s]", ""),  # a count of turns, for all that is known
+    ("stepped", "[f(x, 2) for k, x in enumerate(s)]", ""),
     ("stepped", "[f(k, 2) for k in s]", ""),  # each is read
     ("stepped", "[f(s[i], 2) + 1 for i in range(len(s))]", ""),  # there, too
     ("dropped", "y = x.detach()", ""),

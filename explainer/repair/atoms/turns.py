@@ -34,9 +34,16 @@ def _of_turn(spot: Spot, node: ast.expr) -> Iterator[tuple[str, str]]:
         rows = loop.generators if isinstance(loop, _COMPREHENSIONS) else [loop] if isinstance(loop, ast.For) else []
         for row in rows:
             read = loaded(row.iter).union(*(loaded(one) for one in _body(loop)))
-            yield from ((name, name) for name in sorted(stored(row.target) - read) if name != "_")
+            yield from ((name, name) for name in _unread(row, read))
             yield from ((f"{one}[{at}]", one) for one, at in _indexed(row))
         loop = spot.place.source.parent_of(loop)
+
+
+def _unread(row: ast.For | ast.comprehension, read: set[str]) -> list[str]:
+    """The parts of what a loop goes over that are not read beside one that is; a count of its turns is none."""
+    counts = isinstance(row.iter, ast.Call) and called(row.iter) in ("enumerate", "range")
+    parts = stored(row.target) if isinstance(row.target, ast.Tuple) and not counts else set()
+    return sorted(name for name in parts - read if name != "_") if parts & read else []
 
 
 def _body(loop: ast.AST) -> list[ast.AST]:
