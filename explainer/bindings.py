@@ -8,6 +8,8 @@ from typing import Any
 
 from explainer.source import Source, called
 
+#: Methods by which a container gets one value more.
+KEEPING = ("append", "appendleft", "extend", "add", "insert")
 #: The calls that declare an option of a command line, of argparse, click, typer and absl.
 _OPTIONS = ("add_argument", "option", "Option", "DEFINE_string", "DEFINE_integer")
 #: Methods of a module that return it.

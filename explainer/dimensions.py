@@ -50,9 +50,9 @@ def _of_module(call: ast.Call) -> bool:
     function = call.func
     if not isinstance(function, ast.Attribute):
         return True
-    return (isinstance(function.value, ast.Name) and function.value.id in MODULES) or dotted(function.value)
+    return (isinstance(function.value, ast.Name) and function.value.id in MODULES) or of_torch(function.value)
 
 
-def dotted(node: ast.AST) -> bool:
+def of_torch(node: ast.AST) -> bool:
     """Whether a node is a module of torch, by its path."""
     return isinstance(node, ast.Attribute) and ast.unparse(node).startswith(("torch.nn", "torch."))

@@ -219,14 +219,17 @@ def computed(candidate: Candidate) -> bool:
 
 def multiplied(candidate: Candidate) -> bool:
     """Whether what is worked out gets the factor of another name: `(kernel - 1) * dilation` for `kernel - 1`."""
-    pairs = [(edit.before or "", edit.after or "") for edit in candidate.edits]
-    return all(_FACTOR.sub(r"\1", after) == before for before, after in pairs)
+    return _comes(candidate, _FACTOR, r"\1")
 
 
 def takes_a_part(candidate: Candidate, evidence: Evidence) -> bool:
     """Whether one of several values is taken where the message says that there were several."""
-    pairs = [(edit.before or "", edit.after or "") for edit in candidate.edits]
-    return "tuple" in evidence.message and all(_PART.sub("", after) == before for before, after in pairs)
+    return "tuple" in evidence.message and _comes(candidate, _PART, "")
+
+
+def _comes(candidate: Candidate, pattern: re.Pattern[str], without: str) -> bool:
+    """Whether all that an edit does is to bring what a pattern finds."""
+    return all(pattern.sub(without, edit.after or "") == (edit.before or "") for edit in candidate.edits)
 
 
 def takes_both_directions(candidate: Candidate, evidence: Evidence) -> bool:

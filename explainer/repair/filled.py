@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from explainer.bindings import KEEPING, targets_of
 from explainer.edits.place import Place
 
-#: Methods by which a container gets one value more.
-KEEPING = ("append", "appendleft", "extend", "add", "insert")
 _BINDING = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 Given = tuple[set[str], ast.expr]
 
@@ -38,7 +37,7 @@ def within(scope: ast.AST) -> Iterator[ast.AST]:
             yield from within(node)
 
 
-def _given(statements: Iterator[ast.AST] | list[ast.AST] | dict[ast.AST, None], kinds: tuple[type, ...]) -> list[Given]:
+def _given(statements: Iterable[ast.AST], kinds: tuple[type, ...]) -> list[Given]:
     rows = ((_names(one), _value(one)) for one in statements if isinstance(one, kinds))
     return [(names, value) for names, value in rows if value is not None]
 
@@ -59,7 +58,6 @@ def _filled(call: ast.Call) -> str:
 def _names(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Expr):
         return {_filled(node.value)} if isinstance(node.value, ast.Call) else set()
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]  # type: ignore[attr-defined]
-    parts = [one for target in targets for one in ast.walk(target)]
+    parts = [one for target in targets_of(node) for one in ast.walk(target)]
     filled = {one.value.id for one in parts if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)}
     return filled | {one.id for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-import contextlib
 import functools
 import re
-import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
 from explainer.dimensions import MODULES
+from explainer.repair.agreement import parsed
 from explainer.repair.atoms.common import bound_below
 from explainer.repair.offer import Offer
 from explainer.source import Source, loaded, stored
@@ -89,20 +88,11 @@ def overlaps(offer: Offer) -> bool:
     known = _cuts(function) if function is not None else set()
     if not any((base, at, not upto) in known for base, at, upto in known):
         return False
-    trees = [[_line(text) for text in (edit.before, edit.after)] for edit in offer.edits()]
+    trees = [[parsed(text) or parsed(f"{text} pass") for text in (edit.before, edit.after)] for edit in offer.edits()]
     pairs = [(_cuts(old), _cuts(new)) for old, new in trees if old is not None and new is not None]
     gone, left = (set().union(*(one - other for one, other in rows)) for rows in (pairs, [row[::-1] for row in pairs]))
     left |= known - gone
     return any((base, at, not upto) in left for base, at, upto in gone)
-
-
-def _line(text: str | None) -> ast.AST | None:
-    """Whole lines of a source; a header alone stands for its block."""
-    lines = textwrap.dedent(text or "").strip()
-    for whole in (lines, f"{lines} pass"):
-        with contextlib.suppress(SyntaxError):
-            return ast.parse(whole)
-    return None
 
 
 @functools.lru_cache(4096)

@@ -279,10 +279,11 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                     exact = _exact(one, last)
                     apart = _of_data(one, evidence) or _of_check(one) or _twice(one)
                     apart = apart or (roomy and _scaled(one) and not exact)
-                    if repeats(one) or overlaps(one):
-                        twice.add((id(one.node), one.text))
+                    told = id(one.node), one.text
+                    if told in twice or repeats(one) or overlaps(one):
+                        twice.add(told)
+                        continue
                     apart = apart or _fitted_to_data(one, count) or reads_unbound(one)
-                    apart = apart or (id(one.node), one.text) in twice
                     if not apart and (not evidence.apart or _moves(one)):
                         more = went_well * (_STAYED if stays else _WENT_WELL) + _OTHER_KIND * changes_kind(one)
                         more += _ONE_APART * ((near and one.filler in _BY_ONE) or exact)

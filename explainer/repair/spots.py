@@ -7,12 +7,13 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from explainer.bindings import KEEPING
 from explainer.edits.evidence import Call, Evidence, Layer, Step
 from explainer.edits.generators.slices import ragged
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
-from explainer.repair.filled import KEEPING, given_above, given_behind, within
+from explainer.repair.filled import given_above, given_behind, within
 from explainer.repair.makers import lengths, makers
 from explainer.repair.settings import defaults, loops, settings
 from explainer.replay.recorders.taint import literals, parts

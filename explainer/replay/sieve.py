@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from explainer.bindings import KEEPING
 from explainer.replay.anew import Anew, Entered, Past, Piece, patched, with_changes
 from explainer.replay.bounded import Late, most_held, room, within
 from explainer.replay.definitions import compiled, defaults, function_of, live_function
@@ -28,7 +29,7 @@ _TIMED, _TIMES, _SHORT = 6, 8.0, 0.2
 #: What changes an object in place.
 _IN_PLACE = re.compile(r"\.(?:\w+_|half|double|float|bfloat16|to|cpu|cuda|load_state_dict)\(")
 #: What puts one value more into a container, beside those of earlier turns.
-_FILLS = re.compile(r"\.(?:append|appendleft|extend|add|insert)\(")
+_FILLS = re.compile(rf"\.(?:{'|'.join(KEEPING)})\(")
 #: How a program may run: in these modes statements are tried, in turn.
 _MODES = ("enable_grad", "no_grad", "inference_mode")
 #: How many statements further back the run begins where the ones that an edit reaches do not fail alike by themselves.

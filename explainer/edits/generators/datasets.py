@@ -144,11 +144,8 @@ def _given(source: Source, value: ast.expr) -> ast.expr:
 
 
 def _may_be_none(value: ast.expr) -> bool:
-    return any(isinstance(part, ast.Constant) and part.value is None for part in _results(value))
-
-
-def _results(value: ast.expr) -> list[ast.expr]:
-    return [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+    results = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+    return any(isinstance(one, ast.Constant) and one.value is None for one in results)
 
 
 def _datasets(evidence: Evidence) -> Iterator[tuple[Source, ast.ClassDef]]:

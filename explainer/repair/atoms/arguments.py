@@ -71,6 +71,7 @@ def _unpacked(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     else:
         targets = parent.targets if isinstance(parent, ast.Assign) and parent.value is node else []
     rows = [one for target in targets for one in ast.walk(target) if isinstance(one, ast.Tuple)]
+    given = list(_given_back(spot, evidence)) if rows else []
     for row in rows:
         for i, j in itertools.combinations(range(min(len(row.elts), _PAIRS)), 2):
             one, other = row.elts[i], row.elts[j]
@@ -78,7 +79,7 @@ def _unpacked(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 changes = {id(one): other.id, id(other): one.id}
                 old = [getattr(each, "id", "") for each in row.elts]
                 new = [changes.get(id(each), name) for each, name in zip(row.elts, old, strict=True)]
-                kind = "namesake" if _as_given(list(_given_back(spot, evidence)), old, new, (i, j)) else "swap"
+                kind = "namesake" if _as_given(given, old, new, (i, j)) else "swap"
                 yield Offer(kind, spot, row, _with(spot, row, changes), "unpacked", 0.3 * (j - i))
 
 

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from explainer.dimensions import MODULES, dotted
+from explainer.dimensions import MODULES, of_torch
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import evaluated
 from explainer.edits.generators.slices import operands
@@ -140,7 +140,7 @@ def _first_given(node: ast.AST) -> ast.expr | None:
     if not isinstance(node, ast.Call):
         return None
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None
-    if owner is None or (isinstance(owner, ast.Name) and owner.id in (*MODULES, "self")) or dotted(owner):
+    if owner is None or (isinstance(owner, ast.Name) and owner.id in (*MODULES, "self")) or of_torch(owner):
         return node.args[0] if node.args else None
     return owner
 
