@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 #: Widest line that `full` shows before it cuts.
 FULL_WIDTH = 1000
+_SENTENCE_END = Pattern(r"[.!?](?=\s|$)|[。！？]")
 _TENSOR = Pattern(r"(\[[^\]]*\]) (\S+) ([\w:]+),?(?: (.+))?")
 
 
@@ -130,9 +131,15 @@ def _hanging(text: str, width: int) -> list[str]:
 
 
 def _limited(lines: list[str], limit: int) -> list[str]:
-    """At most `limit` lines; the last one says that something is missing."""
+    """At most `limit` lines, which end with a sentence where one ends in the latter half; dots say that more follows."""
     if len(lines) <= limit:
         return lines
+    room = max(map(cells, lines))
+    for at in range(limit - 1, limit // 2 - 1, -1):
+        ends = [found.end() for found in _SENTENCE_END.finditer(lines[at])]
+        if ends and at:
+            last = lines[at][: ends[-1]]
+            return [*lines[:at], last + " ..." if cells(last) + 4 <= room else last]
     last = lines[limit - 1]
     return [*lines[: limit - 1], _without_last_word(last, max(cells(last) - 4, 0)) + " ..."]
 

@@ -147,6 +147,8 @@ _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": (*D
               "checkpoint": LOADING, "dataloader": SAMPLES, "oom": SIZED, "nan": VALUES}  # fmt: skip
 #: What mends graphs alone; what mends only where tensors lie, or an index too large: elsewhere data would be lost.
 _ALONE = ("detach", "clone", "severed")
+#: A layer that nothing calls is no sign where memory lies in another order: each makes a new tensor, and so runs.
+_NO_SIGN = {"view": ("uncalled",)}
 _ONLY = {"registered": "device", "moved": "device", "placed": "device", "crop": "index", "unflattened": "index"}
 _STEP = 0.12
 _FAR = 1.2
@@ -178,7 +180,8 @@ def atoms_for(family: str, sized: bool = False) -> Sequence[str]:
     """The kinds of edits that can repair a crash of a family; `sized`: of a graph, whose message is about a shape."""
     if family in _OF_FAMILY and not (sized and _OF_FAMILY[family] is GRAPHS):
         return _OF_FAMILY[family]
-    return [name for name in ATOM if name not in _ALONE and _ONLY.get(name, family) == family]
+    left_out = (*_ALONE, *_NO_SIGN.get(family, ()))
+    return [name for name in ATOM if name not in left_out and _ONLY.get(name, family) == family]
 
 
 def cost(offer: Offer) -> float:
