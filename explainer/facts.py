@@ -287,6 +287,15 @@ class BreakFact:
 
 
 @frozen
+class StageFact:
+    """What torch was doing (`name`: "load", "state", "together" or "move"), asked for by the line `text`."""
+
+    name: str
+    text: str = ""
+    span: Span | None = None
+
+
+@frozen
 class StepFact:
     """One step of a shape history: the statement at `line` gave the variable `name` a tensor of this shape."""
 

@@ -33,6 +33,7 @@ KINDS = {
     "take-rows-first": "rows_first.take_rows_first",
     "exchange-operands": "products.exchange_operands",
     "subtract-least": "products.subtract_least",
+    "replace-divisors": "products.replace_divisors",
     "out-of-place": "inplace.out_of_place",
     "all-out-of-place": "inplace.all_out_of_place",
     "recompute-after": "inplace.recompute_after",

@@ -79,9 +79,9 @@ TITLES: Mapping[str, Texts] = {
         "zh": "用 `.clone()` 让 `{what}` 拥有自己的内存",
     },
     "collate": {
-        "en": "pad the samples of a batch to equal size in a collate_fn with `pad_sequence`",
-        "ko": "collate_fn에서 `pad_sequence` 함수로 배치의 샘플을 같은 길이로 채우기",
-        "zh": "在 collate_fn 中用 `pad_sequence` 把一个批次的样本补齐到相同长度",
+        "en": "pad the samples of a batch to equal size in a collate_fn",
+        "ko": "collate_fn에서 배치의 샘플을 같은 크기로 채우기",
+        "zh": "在 collate_fn 中把一个批次的样本补齐到相同大小",
     },
     "plain": {
         "en": "save a plain value, `{new}`, not numpy's `{what}`",

@@ -107,7 +107,10 @@ def puts_in(edits: Iterable[Edit]) -> bool:
 
 
 def cuts_off(edits: Iterable[Edit]) -> bool:
-    """Whether an edit puts a subscript in that takes a part of something; of a shape it takes sizes."""
+    """Whether an edit puts a subscript in that takes a part of something; of a shape it takes sizes.
+
+    A cut that stood there and is made along another dimension is the program's own: `[:n]` -> `[:, :n]`.
+    """
     return any(_parts(edit.after) - _parts(edit.before) for edit in edits)
 
 
@@ -118,7 +121,14 @@ def _parts(text: str | None) -> Counter[str]:
         for one in nodes_of(text)
         if isinstance(one, ast.Subscript) and not _PLAIN_SIZES.search(ast.unparse(one.value))
     ]
-    return Counter(ast.unparse(one.slice) for one in taken if _PART.search(ast.unparse(one.slice)))
+    return Counter(_cut(one.slice) for one in taken if _PART.search(ast.unparse(one.slice)))
+
+
+def _cut(part: ast.expr) -> str:
+    """What a subscript cuts, along whichever dimension; of one that takes single entries the whole of it."""
+    rows = part.elts if isinstance(part, ast.Tuple) else [part]
+    cuts = [one for one in rows if isinstance(one, ast.Slice)]
+    return ast.unparse(part if len(cuts) < len(rows) else ast.Tuple([one for one in cuts if ast.unparse(one) != ":"]))
 
 
 def drops_samples(edits: Iterable[Edit]) -> bool:

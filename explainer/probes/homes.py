@@ -15,6 +15,7 @@ _PROBES = {
     "origin": "view_origin bound_at",
     "part": "part",
     "split": "split_input",
+    "stages": "memory_stage",
     "parts": (
         "operand_at operand_of_kind written_operand negation index_too_large subscript dimension dimension_asked "
         "index_operand mask_operand loop_of"

@@ -15,6 +15,7 @@ ATOM: Mapping[str, float] = {
     "dimension": 0.0,
     "swap": 0.4,
     "slice": 0.5,
+    "recut": 0.1,
     "sizes": 0.5,
     "layout": 1.4,
     "usual": 0.1,
@@ -131,6 +132,7 @@ SAMPLES = (
     "nonempty",
     "shared",
     "trimmed",
+    "recut",
     "marked",
     "widened",
     "started",
@@ -173,7 +175,7 @@ _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so"
             "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
-           "marked", "stepped")  # fmt: skip
+           "marked", "stepped", "recut")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

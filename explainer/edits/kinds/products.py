@@ -1,12 +1,13 @@
-"""Edits of operands as wholes: exchange-operands of a matrix product, subtract-least of values that count from zero."""
+"""Edits of operands as wholes: matrices of a product exchanged, values that count from zero, what is divided by."""
 
 from __future__ import annotations
 
 import ast
 
+from explainer.bindings import assignments, dotted
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
-from explainer.edits.place import Place, as_primary
+from explainer.edits.place import Place, as_primary, replaced_each
 from explainer.source import called
 
 #: Functions and methods that multiply two matrices.
@@ -48,3 +49,17 @@ def subtract_least(at: Place) -> tuple[Edit, ...]:
     alone = isinstance(parent, (ast.Assign, ast.Return)) or at.node in getattr(parent, "args", ())
     text = f"{whole} - {whole}.min()"
     return changed(at.source, [(at.span, text if alone else f"({text})")])
+
+
+def replace_divisors(at: Place, to: str) -> tuple[Edit, ...]:
+    """`a / s, b / s` -> `a / (s + eps), b / (s + eps)`: a divisor, wherever its function divides by the same value."""
+    return replaced_each([at, *_divided_alike(at)], lambda _: to)
+
+
+def _divided_alike(at: Place) -> list[Place]:
+    """The other divisors of a function that read a name which it binds once."""
+    name, scope = dotted(at.node), at.source.function_at(at.span.line) or at.source.tree
+    if scope is None or not name or len(assignments(scope, name)) > 1:
+        return []
+    ratios = [one for one in ast.walk(scope) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div)]
+    return [at.at(one.right) for one in ratios if one.right is not at.node and dotted(one.right) == name]

@@ -23,13 +23,15 @@ def collate_present(call: Place) -> tuple[Edit, ...]:
 
 
 def with_collate(call: Place, function: str) -> tuple[Edit, ...]:
-    """A collate function before the outermost statement that holds a loader's call, and the argument."""
+    """A collate function, where the file has none of its name, before the statement that holds a loader, and the argument."""
     source = call.source
     top = next((one for one in source.tree.body if holds(one, call.node.lineno)), None)  # type: ignore[union-attr]
     if top is None:
         raise EditError("no statement holds the call")
     first = min([top.lineno, *(one.lineno for one in getattr(top, "decorator_list", []))])
     name = function.removeprefix("def ").partition("(")[0]
+    if any(isinstance(one, ast.FunctionDef) and one.name == name for one in source.tree.body):  # type: ignore[union-attr]
+        return add_argument(call, f"collate_fn={name}")
     text = function.rstrip("\n") + "\n\n"
     return joined(source, inserted(source, first, text), add_argument(call, f"collate_fn={name}"))
 

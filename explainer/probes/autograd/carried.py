@@ -63,7 +63,7 @@ def _joint(scene: Scene, found: Mapping[str, Any]) -> CarriedFact | None:
     return CarriedFact(
         source.span(node), source.text(node), "cached" if cached else "carried", name, reach, held.get("owner", ""),
         plain_name(found["node"]), source.qualified_at(node.lineno), held.get("container") or "",
-        tuple(dict.fromkeys(one["reach"] for one in found["all"])), _reset(frame, reach),
+        tuple(dict.fromkeys(one["reach"] for one in found["all"])), _reset(scene, frame, reach),
         tuple(_computed(frame, reach)) if cached else (), _binding(scene, frame, reach) if cached else None,
         _call(frame, found["frames"]), span_fact(source_of(frame.file), statement) if statement is not None else None,
         outdated=found["outdated"],
@@ -124,16 +124,29 @@ def _computed(frame: LiveFrame, name: str) -> Iterator[str]:
         waiting += [part.id for part in ast.walk(found) if isinstance(part, ast.Name)] if found is not None else []
 
 
-def _reset(frame: LiveFrame, reach: str) -> str:
-    """A method without arguments of the object that holds the state, or of one around it, which seems to clear it."""
-    parts = reach.split(".")
+def _reset(scene: Scene, frame: LiveFrame, reach: str) -> str:
+    """A method without arguments of the object that holds the state, or of one around it, which seems to clear it.
+
+    None that a function on the stack calls already: there the state is meant to last from one such call to the next.
+    """
+    parts, calls = reach.split("."), set(_called_on_stack(scene))
     value: Any = frame.locals.get(parts[0])
     for at, part in enumerate(parts[1:], 1):
         for name, method in _own_methods(value):
-            if _RESET.search(name) and method.__code__.co_argcount - len(method.__defaults__ or ()) == 1:
+            if name not in calls and _RESET.search(name) and method.__code__.co_argcount - len(method.__defaults__ or ()) == 1:
                 return f"{'.'.join(parts[:at])}.{name}()"
         value = vars(value).get("_modules", {}).get(part) if is_module(value) else None
     return ""
+
+
+def _called_on_stack(scene: Scene) -> Iterator[str]:
+    """What the functions of the user's on the stack call."""
+    for frame in scene.live.frames if scene.live is not None else ():
+        source = source_of(frame.file)
+        function = source.function_at(frame.line) if frame.user else None
+        for one in source.nodes() if frame.user else ():
+            if isinstance(one, ast.Call) and source.function_at(one.lineno) is function:
+                yield called(one)
 
 
 def _own_methods(value: Any) -> Iterator[tuple[str, Any]]:
