@@ -131,7 +131,7 @@ def _hanging(text: str, width: int) -> list[str]:
 
 
 def _limited(lines: list[str], limit: int) -> list[str]:
-    """At most `limit` lines, which end with a sentence where one ends in the latter half; dots say that more follows."""
+    """At most `limit` lines, cut behind a sentence where one ends in the latter half; dots say that more follows."""
     if len(lines) <= limit:
         return lines
     room = max(map(cells, lines))

@@ -16,6 +16,7 @@ ATOM: Mapping[str, float] = {
     "swap": 0.4,
     "slice": 0.5,
     "recut": 0.1,
+    "seam": 0.1,
     "sizes": 0.5,
     "layout": 1.4,
     "usual": 0.1,
@@ -157,8 +158,8 @@ _FAR = 1.2
 #: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance.
 _DOUBTED, _OWN_SIGN = 1.5, -3.0
 #: No program drops a result on purpose, and few make a layer that nothing calls; the greatest length is a whole number
-#: of times the size that it exceeds; one sample was empty, and no other.
-_SURE = {"dropped": 3.0, "uncalled": 2.5, "shortened": 1.5, "nonempty": 1.5}
+#: of times the size that it exceeds; one sample was empty, and no other; what was joined is cut where its parts meet.
+_SURE = {"dropped": 3.0, "uncalled": 2.5, "shortened": 1.5, "nonempty": 1.5, "seam": 2.0}
 #: What a kind of edit costs on the whole, and how much more (or less) of that counts where the weight is not known.
 _USUAL, _UNFITTED = 0.6, 2.0
 #: Layers of another size, with whose size the same call went well before, or whose size is computed of several names,
@@ -175,7 +176,7 @@ _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so"
             "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
-           "marked", "stepped", "recut")  # fmt: skip
+           "marked", "stepped", "recut", "seam")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

@@ -102,7 +102,8 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     yield from (Spot(place, "returned", 1, scope=scope_at(evidence, place)) for place in lengths(evidence))
     if ragged(evidence):
         yield from (Spot(place, role, distance) for place, role, distance in makers(evidence))
-    yield from _settings(evidence, [*near, *built, *handed])
+    cuts = [one for one in behind[:_NEAREST] if isinstance(one.place.node, ast.Subscript)]
+    yield from _settings(evidence, [*near, *built, *handed, *cuts])
     for spot in (*near, *built, *attributes, *callers):
         yield from (Spot(one, "setting", spot.distance + 2) for one in defaults(spot.place, spot.scope))
     numbers = list(_numbers(evidence))

@@ -23,7 +23,7 @@ def collate_present(call: Place) -> tuple[Edit, ...]:
 
 
 def with_collate(call: Place, function: str) -> tuple[Edit, ...]:
-    """A collate function, where the file has none of its name, before the statement that holds a loader, and the argument."""
+    """A collate function before the statement that holds a loader, where the file has none yet, and the argument."""
     source = call.source
     top = next((one for one in source.tree.body if holds(one, call.node.lineno)), None)  # type: ignore[union-attr]
     if top is None:

@@ -133,7 +133,8 @@ def _reset(scene: Scene, frame: LiveFrame, reach: str) -> str:
     value: Any = frame.locals.get(parts[0])
     for at, part in enumerate(parts[1:], 1):
         for name, method in _own_methods(value):
-            if name not in calls and _RESET.search(name) and method.__code__.co_argcount - len(method.__defaults__ or ()) == 1:
+            given = method.__code__.co_argcount - len(method.__defaults__ or ())
+            if name not in calls and _RESET.search(name) and given == 1:
                 return f"{'.'.join(parts[:at])}.{name}()"
         value = vars(value).get("_modules", {}).get(part) if is_module(value) else None
     return ""

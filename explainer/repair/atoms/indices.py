@@ -1,4 +1,4 @@
-"""One part of what a call gives, `rnn(x)[0]`; the row, or the column, that a place in a flattened table lies in."""
+"""One part of what a call gives, `rnn(x)[0]`; where a place in a flattened table lies; an index kept in its table."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
+from explainer.edits.place import as_primary
 from explainer.repair.atoms.arguments import replaced
-from explainer.repair.atoms.common import expressions, row_of, shape_of, text
+from explainer.repair.atoms.common import expressions, integers, row_of, shape_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot, statement_around
 from explainer.source import called, loaded, stored
@@ -20,6 +21,7 @@ _PARTS = re.compile(
 
 
 _BEYOND = re.compile(r"out of (?:bounds|range)")
+_BEYOND_SIZE = re.compile(r"out of (?:bounds|range).*?(?:with|of) size (\d+)", re.DOTALL)
 #: What picks places, and what makes one row of a table; what reads a table at places.
 _PICKS = ("topk", "argmax", "argmin", "max", "min", "sort", "argsort", "multinomial", "randperm", "nonzero")
 _FLAT = ("flatten", "view", "reshape", "ravel")
@@ -117,3 +119,19 @@ def index(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def _called(spot: Spot, node: ast.AST) -> bool:
     parent = spot.place.source.parent_of(node)
     return (isinstance(parent, ast.Call) and parent.func is node) or isinstance(parent, ast.Attribute)
+
+
+def bound(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`(v - low) / width` -> `((v - low) / width).clamp(0, bins - 1)`, where it is an index that is out of bounds.
+
+    Ids are whole numbers from the start: one that is too large names something else, and stays what it is.
+    """
+    said, step = _BEYOND_SIZE.search(evidence.message), spot.step
+    if said is None or step is None or spot.role != "slice" or not step.dtype.startswith("float"):
+        return
+    if isinstance(spot.place.node, ast.expr):
+        size = int(said[1])
+        ends = [f"{name} - 1" for name, value in integers(spot).items() if value == size] or [str(size - 1)]
+        for at, end in enumerate(ends[:3]):
+            text = f"{as_primary(spot.place.at(spot.place.node))}.clamp(0, {end})"
+            yield Offer("bound", spot, spot.place.node, text, "bound", 0.1 * at)

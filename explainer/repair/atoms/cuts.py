@@ -1,0 +1,100 @@
+"""Cuts made elsewhere than was meant: along another dimension, or beside the seam of what was joined."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+
+from explainer.edits.evidence import Evidence, Step
+from explainer.edits.place import Place
+from explainer.repair.atoms.common import expressions, integer, number, shape_of, text
+from explainer.repair.offer import Offer
+from explainer.repair.settings import settings
+from explainer.repair.spots import Spot, scope_at
+
+#: How many steps behind the failing call a cut is looked for, and how many a cut value is followed back to where it was
+#: joined.
+_CUTS, _STEPS = 4, 8
+_JOINS = ("cat", "concat", "concatenate", "hstack")
+
+
+def recut(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`wave[:n]` -> `wave[:, :n]`, where fewer than n entries came out, and another dimension has more."""
+    for node in expressions(spot):
+        most = _most(spot, node.slice) if isinstance(node, ast.Subscript) else None
+        left = (spot.shape if node is spot.place.node else None) or shape_of(spot, node, evidence)
+        if most is None or not left or left[0] >= most:
+            continue
+        value, cut = text(spot, node.value), spot.place.source.text(node.slice)  # type: ignore[attr-defined]
+        for at, size in enumerate(left):
+            if size > most:
+                yield Offer("recut", spot, node, f"{value}[{':, ' * at}{cut}]", "other dimension", 0.1 * at)
+
+
+def _most(spot: Spot, part: ast.expr) -> int | None:
+    """How many entries `:n` or `-n:` leaves at most; None for any other subscript."""
+    if not isinstance(part, ast.Slice) or part.step is not None or (part.lower is None) == (part.upper is None):
+        return None
+    bound = integer(spot, part.upper or part.lower)  # type: ignore[arg-type]
+    if bound is None or (bound > 0) != (part.lower is None):
+        return None
+    return abs(bound)
+
+
+def seam(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`n_numbers = 5` -> `n_numbers = 6`, where `x[:, n_numbers:]` cuts what was joined of 6 and 4 features."""
+    nodes = {id(node): node for node in expressions(spot) if number(node) is not None}
+    for bound, seams in _beside_seams(evidence):
+        own = Spot(bound, "slice", 0, None, scope=scope_at(evidence, bound))
+        value = integer(own, bound.node)
+        if value is None or not seams or value in seams:
+            continue
+        places = [bound] if number(bound.node) is not None else settings(bound.node, evidence)
+        for node in {id(place.node): nodes.get(id(place.node)) for place in places}.values():
+            if node is not None and number(node) == value:
+                nearest = min(seams, key=lambda one: abs(one - value))
+                yield Offer("seam", spot, node, str(nearest), "seam")
+
+
+def _beside_seams(evidence: Evidence) -> Iterator[tuple[Place, list[int]]]:
+    """The bounds at which values are cut along their last dimension, and where their parts meet in it."""
+    for at, step in enumerate(evidence.steps[1 : _CUTS + 1], 1):
+        place = step.place if step.function == "__getitem__" else None
+        bound = _last_bound(place.node, len(step.before[0][0])) if place is not None and step.before else None
+        if place is not None and bound is not None:
+            yield place.at(bound), _seams(evidence, at)
+
+
+def _last_bound(node: ast.AST, rank: int) -> ast.expr | None:
+    """`n` of `x[:, n:]` and `x[..., :n]`, which cut the last dimension alone."""
+    if not isinstance(node, ast.Subscript):
+        return None
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    whole = all(ast.unparse(one) in (":", "...") for one in parts[:-1])
+    reaches = len(parts) == rank or any(ast.unparse(one) == "..." for one in parts)
+    cut = parts[-1]
+    if not whole or not reaches or not isinstance(cut, ast.Slice) or (cut.lower is None) == (cut.upper is None):
+        return None
+    return cut.lower or cut.upper
+
+
+def _seams(evidence: Evidence, at: int) -> list[int]:
+    """Where the parts meet that the input of a step was joined of along its last dimension; none where it was not."""
+    size = evidence.steps[at].before[0][0][-1]
+    for _ in range(_STEPS):
+        before = evidence.steps[at].inputs[:1]
+        if not before or before[0] is None or before[0] >= len(evidence.steps):
+            return []
+        at = before[0]
+        step = evidence.steps[at]
+        if not step.shape or step.shape[-1] != size:
+            return []
+        if step.function in _JOINS:
+            return _meets(step)
+    return []
+
+
+def _meets(step: Step) -> list[int]:
+    sizes = [shape[-1] for shape, _ in step.before if shape]
+    return list(itertools.accumulate(sizes))[:-1] if sum(sizes) == step.shape[-1] else []
