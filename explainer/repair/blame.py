@@ -124,7 +124,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     if first is not None and not _strange(first, evidence):
         found[found.index(first)] = first = replace(first, score=first.score + BETTER)
     found.sort(key=lambda one: (_last(one), -one.score))
-    if own is not None and first is not None and first.line == found[0].line:
+    if own is not None and first is not None and (first.line == found[0].line or _unlikely(found[0], own)):
         found = [first, *(one for one in found if one is not first)]
     first = found[0] if found else None
     if first is None or first.candidate.edits == known:
@@ -138,6 +138,11 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     chance = told is False or (told is None and bool(computed_of(first.candidate)))
     fits = first.odd or chance or _fits(first, where)
     return replace(_shared(found, evidence), odd=first.odd, fits=fits, told=told is True)
+
+
+def _unlikely(one: Survivor, own: Survivor) -> bool:
+    """Whether a survivor is less likely than that none is right, and what a rule offers is likelier than that."""
+    return one.score < 0 < own.score and not own.judgement.doubts
 
 
 def _strange(one: Survivor, evidence: Evidence) -> bool:

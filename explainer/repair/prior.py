@@ -30,6 +30,7 @@ ATOM: Mapping[str, float] = {
     "key": 0.7,
     "keyword": 1.2,
     "handed": 0.2,
+    "meant": 0.2,
     "namesake": 1.2,
     "sibling": 0.6,
     "derived": 0.7,

@@ -61,6 +61,7 @@ ATOMS: dict[str, Atom] = {
     "drop": arguments.drop,
     "keyword": arguments.keyword,
     "handed": handed.handed,
+    "meant": handed.meant,
     "namesake": arguments.namesake,
     "sibling": arguments.sibling,
     "element": arguments.element,

@@ -1,4 +1,4 @@
-"""What a function would have to know and who calls it knows: handed to it as one more parameter."""
+"""What a function would have to know and who calls it knows; what a layer got for another of its parameters."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from explainer.diagnosis import Edit
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
-from explainer.repair.atoms.arguments import OF_DATA, with_argument
-from explainer.repair.atoms.common import calls, expressions, integer, integers, lengths, measured, wanted
-from explainer.repair.atoms.signatures import lacking
+from explainer.repair.atoms.arguments import OF_DATA, replaced, with_argument
+from explainer.repair.atoms.common import calls, expressions, integer, integers, lengths, measured, text, wanted
+from explainer.repair.atoms.signatures import lacking, optional
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot, scope_at
 from explainer.source import loaded
@@ -35,6 +35,18 @@ def handed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     yield from _batches(spot, evidence, function, caller) if evidence.passed else ()
 
 
+def meant(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`encoder(x, pad)` -> `encoder(x, src_key_padding_mask=pad)`: what came last for another that may be left out."""
+    for node in calls(spot):
+        at = len(node.args) - 1
+        names = optional(node, spot.place.source) if at > 0 else []
+        given = {word.arg for word in node.keywords}
+        if at < len(names) and names[at] and not any(isinstance(one, ast.Starred) for one in node.args):
+            for name in [one for one in names if one and one != names[at] and one not in given]:
+                new = replaced(spot, node, [(node.args[at], f"{name}={text(spot, node.args[at])}")])
+                yield Offer("meant", spot, node, new, "parameter")
+
+
 def _counts(spot: Spot, evidence: Evidence, function: ast.FunctionDef, caller: Spot) -> Iterator[Offer]:
     """How many there are of what is counted, where the function itself has no such number."""
     sizes = wanted(evidence)
@@ -43,8 +55,8 @@ def _counts(spot: Spot, evidence: Evidence, function: ast.FunctionDef, caller: S
     known = {**lengths(caller, evidence), **_counted(caller), **integers(caller)}
     for node in calls(spot):
         for name in [one for one in lacking(node, evidence) if one in OF_DATA and one not in loaded(function)]:
-            for at, text in enumerate([text for text, value in known.items() if value in sizes][:_MOST]):
-                more = _handed_on(spot.place.source, function, caller.place, name, text)
+            for at, size in enumerate([size for size, value in known.items() if value in sizes][:_MOST]):
+                more = _handed_on(spot.place.source, function, caller.place, name, size)
                 if more:
                     new = with_argument(spot, node, f"{name}={name}")
                     yield Offer("handed", spot, node, new, "caller", 0.1 * at, more=more)
@@ -59,8 +71,8 @@ def _batches(spot: Spot, evidence: Evidence, function: ast.FunctionDef, caller: 
             continue
         again = [one for one in ast.walk(function) if one is not node and ast.dump(one) == ast.dump(node)]
         for goal in sorted(sizes - {value, 0, 1}):
-            for at, text in enumerate(itertools.islice(measured(caller, goal), _MOST)):
-                more = _handed_on(spot.place.source, function, caller.place, "n", text)
+            for at, size in enumerate(itertools.islice(measured(caller, goal), _MOST)):
+                more = _handed_on(spot.place.source, function, caller.place, "n", size)
                 twins = tuple((one, "n") for one in again)
                 yield Offer("handed", spot, node, "n", "batch", 0.1 * at, twins=twins, more=more)
 

@@ -10,10 +10,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from explainer.bindings import fields_of
+from explainer.bindings import fields_of, only_value
 from explainer.dimensions import DIMENSIONS, MODULES
 from explainer.edits.evidence import Evidence
-from explainer.source import called
+from explainer.source import Source, called, of_self
 
 #: Where functions and layers of torch's are looked for by their last name.
 _PLACES = ("torch.nn", "torch.nn.functional", "torch.nn.utils.rnn", "torch.linalg", "torch")
@@ -33,6 +33,20 @@ def lacking(node: ast.Call, evidence: Evidence) -> dict[str, Any]:
     found = _of_program(node, evidence) or _of_torch(node)
     known = {word.arg for word in node.keywords}
     return {name: default for name, default in found.items() if name not in known and name not in _APART}
+
+
+def optional(node: ast.Call, source: Source) -> list[str]:
+    """The parameters of a layer's `forward` in order, the layer one of torch's: those of tensors that may be left out.
+
+    In the place of any other stands an empty text.
+    """
+    owner = source.class_at(node.lineno)
+    made = only_value(owner, ast.unparse(node.func)) if of_self(node.func) else None
+    kind = getattr(sys.modules.get("torch.nn"), called(made), None) if isinstance(made, ast.Call) else None
+    if not isinstance(kind, type):
+        return []
+    own = list(inspect.signature(kind.forward).parameters.values())[1:]  # type: ignore[attr-defined]
+    return [one.name if one.default is None and "Tensor" in str(one.annotation) else "" for one in own]
 
 
 def left_alone(node: ast.Call, name: str, evidence: Evidence) -> bool:

@@ -72,25 +72,33 @@ def rate_for_factor(watcher: Any) -> Iterator[Finding]:
         if making is None or found is None or given is None or not 0 < top < _WHOLE * base:
             continue
         source, rate = making[0], found[0].text(given)
-        factors = [(node, other) for function in _lambdas(*making) for node, other in _products(source, function, rate)]
-        if factors:
+        functions = _lambdas(*making)
+        reads = [node for one in functions for node in ast.walk(one) if _is_read(source, node, rate)]
+        factors = [(node, other) for function in functions for node, other in _products(source, function, rate)]
+        if reads:
             edits = rewrite.together(source, *(rewrite.replaced(source, node, text) for node, text in factors))
-            attempts = (
-                Attempt("factor", edits, {"rate": rate}, source.span(factors[0][0])),
-                Attempt("base", rewrite.replaced(found[0], given, "1.0"), {"rate": rate}, found[0].span(found[1])),
-            )
+            whole = [Attempt("factor", edits, {"rate": rate}, source.span(factors[0][0]))] if factors else []
+            own = Attempt("base", rewrite.replaced(found[0], given, "1.0"), {"rate": rate}, found[0].span(found[1]))
+            attempts = (*(whole if len(factors) == len(reads) else ()), own)
             names = {"rate": rate, "base": plain(base), "top": plain(top), "line": making[1].lineno}
-            culprit = source.span(factors[0][0])
+            culprit = source.span(reads[0])
             yield Finding("rate-for-factor", names, culprit, attempts, proved=False, seen=True, weight=9)
 
 
 def _lambdas(source: Source, making: ast.Call) -> list[ast.AST]:
-    """The functions that a LambdaLR is given."""
+    """The functions that a LambdaLR is given, one that another makes with that."""
     given = rewrite.argument(making, "lr_lambda", 1)
+    given = given.func if isinstance(given, ast.Call) else given
     name = source.text(given).rpartition(".")[2] if given is not None else ""
     own = [one for one in source.nodes() if isinstance(one, ast.FunctionDef) and one.name == name]
     named = [one.value for one in source.nodes() if isinstance(one, ast.Assign) and name in stored(one)]
     return [*own, *(one for one in (given, *named) if isinstance(one, ast.Lambda))]
+
+
+def _is_read(source: Source, node: ast.AST, rate: str) -> bool:
+    """Whether an expression is the optimizer's own rate."""
+    written = isinstance(node, ast.Constant) or isinstance(getattr(node, "ctx", None), ast.Load)
+    return written and isinstance(node, ast.expr) and _last(source.text(node)) == _last(rate)
 
 
 def _products(source: Source, function: ast.AST, rate: str) -> Iterator[tuple[ast.BinOp, str]]:

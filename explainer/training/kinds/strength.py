@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import only_value
 from explainer.source import Source
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
@@ -78,6 +79,25 @@ def clipped_to_nothing(watcher: Any) -> Iterator[Finding]:
         seen=True,
         weight=7,
     )
+
+
+@finder
+def clips_nothing(watcher: Any) -> Iterator[Finding]:
+    """`params = model.parameters()`, which the optimizer has walked through: the clipping gets no parameter of it."""
+    events = [event for event in watcher.notes.events if event.name == "clip"]
+    given = [event.data["given"] for event in events]
+    found = rewrite.call_in(events[0].site[0], events[0].data["function"]) if events and events[0].site else None
+    name = rewrite.argument(found[1], "parameters", 0) if found is not None else None
+    if found is None or not isinstance(name, ast.Name) or len(given) < 4 or any(given):
+        return
+    source, call = found
+    scope = source.function_at(call.lineno)
+    value = only_value(scope, name.id) or only_value(source.tree, name.id)
+    made = source.text(value) if value is not None else name.id
+    attempts = [Attempt("list", rewrite.replaced(source, value, f"list({made})"))] if value is not None else []
+    names = {"name": name.id, "made": made, "function": events[0].data["function"], "steps": len(given)}
+    culprit = source.span(value) if value is not None else source.span(call)
+    yield Finding("clipping-without-parameters", names, culprit, tuple(attempts), weight=8, fact=True)
 
 
 def plain(value: float) -> str:
