@@ -48,6 +48,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{new}` 코드를 `{old}` 앞에 두기",
         "zh": "把 `{new}` 放到 `{old}` 之前",
     },
+    "leave-out": {
+        "en": "leave out `{old}`",
+        "ko": "`{old}` 빼기",
+        "zh": "去掉 `{old}`",
+    },
     "block": {
         "en": "take `{new}` out of `{old}`",
         "ko": "`{new}` 코드를 `{old}` 블록 밖으로 꺼내기",

@@ -136,6 +136,11 @@ def drops_samples(edits: Iterable[Edit]) -> bool:
     return any(_more(_DROPS, edit) for edit in edits)
 
 
+def collates(edits: Iterable[Edit]) -> bool:
+    """Whether an edit lets a loader make batches of samples as they come, of whatever sizes these are."""
+    return any("collate_fn=" in (edit.after or "") and "collate_fn=" not in (edit.before or "") for edit in edits)
+
+
 def takes_other_part(edits: Iterable[Edit]) -> bool:
     """Whether an edit takes what another part of a split holds: `rows[:split]` for `rows[split:]`."""
     pairs = [(edit.before or "", edit.after or "") for edit in edits]

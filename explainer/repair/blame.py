@@ -12,7 +12,7 @@ from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
-from explainer.oracle.source import of_layout, puts_in
+from explainer.oracle.source import collates, of_layout, puts_in
 from explainer.repair.agreement import sets_apart
 from explainer.repair.features import Features, Roles, change_of, features, lost_parameters, roles
 from explainer.repair.perturbed import computed_of, holds
@@ -157,11 +157,11 @@ def _told(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None
 
 
 def _fits(one: Survivor, where: Roles) -> bool:
-    """Whether an edit comes last, or turns a tensor around where it failed."""
+    """Whether an edit comes last, turns a tensor around where it failed, or takes samples of whatever sizes."""
     edits = one.candidate.edits
     turned = where.stack.get(one.line) == 0 and of_layout(edits) and not puts_in(edits)
     doubts = set(one.judgement.doubts) - {"chance"}  # another alignment is as far from the origin
-    return bool(doubts) or one.drops or turned
+    return bool(doubts) or one.drops or turned or collates(edits)
 
 
 def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:

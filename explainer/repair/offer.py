@@ -83,6 +83,8 @@ class Offer:
         old, new = self.shown()
         kinds = {ast.With: "block", ast.Module: "order"}
         kind = kinds.get(type(self.node), "rename")
+        rest = self.place.text.partition("\n")[2].lstrip()
+        kind = "leave-out" if kind == "order" and rest == self.text else kind
         title = words.title(kind, evidence.language, old=old, new=new)
         span = _changed(self.place.span, edits)
         if self.blames is not None:

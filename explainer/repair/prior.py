@@ -37,6 +37,7 @@ ATOM: Mapping[str, float] = {
     "whole": 0.6,
     "registered": 0.2,
     "severed": 0.3,
+    "recorded": 0.1,
     "index": 0.8,
     "unflattened": 0.1,
     "paired": 0.1,
@@ -112,8 +113,8 @@ ROLE: Mapping[str, float] = {
 }
 #: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "namesake",
-          "sibling", "derived", "uncalled", "severed", "likewise", "rebound", "branched", "parameter", "adjusted",
-          "unreturned", "copied", "dropped")  # fmt: skip
+          "sibling", "derived", "uncalled", "severed", "recorded", "likewise", "rebound", "branched", "parameter",
+          "adjusted", "unreturned", "copied", "dropped")  # fmt: skip
 DTYPES = ("value", "keyword", "namesake", "swap", "unwrap", "drop", "key", "name", "call", "index", "element",
           "statement", "order", "sibling", "derived", "uncalled", "copied", "operator", "parameter", "adjusted",
           "likewise", "rebound", "branched", "unreturned", "prepared", "dropped")  # fmt: skip
@@ -150,7 +151,7 @@ SIZED = ("prepared", "parameter")
 _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": (*DTYPES, "level"), "unsupported": DTYPES,
               "checkpoint": LOADING, "dataloader": SAMPLES, "oom": SIZED, "nan": VALUES}  # fmt: skip
 #: What mends graphs alone; what mends only where tensors lie, or an index too large: elsewhere data would be lost.
-_ALONE = ("detach", "clone", "severed")
+_ALONE = ("detach", "clone", "severed", "recorded")
 #: A layer that nothing calls is no sign where memory lies in another order: each makes a new tensor, and so runs.
 _NO_SIGN = {"view": ("uncalled",)}
 _ONLY = {"registered": "device", "moved": "device", "placed": "device", "crop": "index", "unflattened": "index"}
@@ -159,8 +160,9 @@ _FAR = 1.2
 #: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance.
 _DOUBTED, _OWN_SIGN = 1.5, -3.0
 #: No program drops a result on purpose, and few make a layer that nothing calls; the greatest length is a whole number
-#: of times the size that it exceeds; one sample was empty, and no other; what was joined is cut where its parts meet.
-_SURE = {"dropped": 3.0, "uncalled": 2.5, "shortened": 1.5, "nonempty": 1.5, "seam": 2.0}
+#: of times the size that it exceeds; one sample was empty, and no other; what was joined is cut where its parts meet;
+#: no program cuts where nothing is cut off.
+_SURE = {"dropped": 3.0, "uncalled": 2.5, "shortened": 1.5, "nonempty": 1.5, "seam": 2.0, "recut": 1.5}
 #: What a kind of edit costs on the whole, and how much more (or less) of that counts where the weight is not known.
 _USUAL, _UNFITTED = 0.6, 2.0
 #: Layers of another size, with whose size the same call went well before, or whose size is computed of several names,

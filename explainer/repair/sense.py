@@ -13,7 +13,7 @@ from explainer.dimensions import MODULES
 from explainer.repair.agreement import parsed
 from explainer.repair.atoms.common import bound_below
 from explainer.repair.offer import Offer
-from explainer.source import Source, loaded, stored
+from explainer.source import Source, called, loaded, stored
 
 #: What needs no binding: builtins, and modules whose import comes with an edit.
 _BUILT_IN = frozenset([*dir(builtins), "__file__", "__name__", *MODULES, "copy", "math", "itertools"])
@@ -93,6 +93,20 @@ def overlaps(offer: Offer) -> bool:
     gone, left = (set().union(*(one - other for one, other in rows)) for rows in (pairs, [row[::-1] for row in pairs]))
     left |= known - gone
     return any((base, at, not upto) in left for base, at, upto in gone)
+
+
+def differentiates_itself(offer: Offer) -> bool:
+    """Whether the gradient of a value would be asked for by that value, which is one: `grad(x.sum(), x)`."""
+    edits = offer.edits() if "grad(" in offer.place.source.line(offer.place.span.line) else ()
+    return any(_by_itself(edit.after) > _by_itself(edit.before) for edit in edits)
+
+
+def _by_itself(text: str | None) -> int:
+    """How many calls of a text ask for the gradient of a value by that value."""
+    tree = parsed(text) if text else None
+    calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call)] if tree is not None else []
+    rows = [[loaded(part).difference(MODULES) for part in one.args[:2]] for one in calls if called(one) == "grad"]
+    return sum(len(row) == 2 and row[0] == row[1] for row in rows)
 
 
 @functools.lru_cache(4096)

@@ -314,6 +314,10 @@ ALONE = [
     ("repeated", "f(x, s)", "sizes 4 and 8"),  # of one length
     ("folded", "y = x.view(b, -1, c)", "sizes 6 and 7"),
     ("namesake", "def h(n, depth=1): ...\nh(x)", ""),  # nothing is called so
+    ("recut", "x[:, :t]", ""),  # it cuts what is there
+    ("seam", "x[:, :3]", "sizes 5 and 4"),  # nothing was joined
+    ("meant", "self.encoder(x, s)", ""),  # no layer of torch's is known there
+    ("recorded", "def f(x):\n    return g(x)", ""),  # recorded all the while
 ]
 
 
@@ -380,6 +384,10 @@ def test_every_atom_has_examples_and_a_cost():
         "drawn",
         "repeated",
         "folded",
+        "recut",
+        "seam",
+        "meant",
+        "recorded",
     }  # on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}

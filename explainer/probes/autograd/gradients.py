@@ -234,7 +234,7 @@ def twin_used(scene: Scene, of: TensorFact | None = None) -> SpanFact | None:
     bound = last_binding(failing.source, frame, of.name)
     if not isinstance(bound, ast.Assign) or enclosing(failing.source, bound.lineno, (ast.ClassDef,)):
         return None
-    origins = {one.id for one in ast.walk(bound.value) if isinstance(one, ast.Name)}
+    origins = {one.id for one in ast.walk(bound.value) if isinstance(one, ast.Name)} - {of.name}
     scope = failing.source.scope_at(frame.line)
     for one in ast.walk(scope) if scope is not None else ():
         between = isinstance(one, ast.Name) and bound.lineno < one.lineno < frame.line and one.id in origins

@@ -100,6 +100,7 @@ ATOMS: dict[str, Atom] = {
     "detach": graphs.detach,
     "clone": graphs.clone,
     "severed": graphs.severed,
+    "recorded": graphs.recorded,
     "indexed": slices.indexed,
     "cut": slices.cut,
     "crop": slices.crop,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import textwrap
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
@@ -10,9 +12,10 @@ from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import expressions, row_of, statement_of
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called, stored
+from explainer.source import called, holds, stored
 
 _KEEPING = ("append", "add", "extend", "put", "update", "setdefault", "appendleft")
+_UNRECORDED = re.compile(r"\b(?:no_grad|inference_mode)\b")
 _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp)
 
 
@@ -43,6 +46,27 @@ def severed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 head = " " * statement.col_offset
                 whole = f"{spot.place.source.text(statement)}\n{head}{own} = {cut}"
                 yield Offer("severed", spot, row_of([statement]), whole, "behind", 0.2 * at, one)
+
+
+def recorded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`@torch.no_grad()` above a function on the way taken off, `with torch.no_grad():` around a place on it undone."""
+    source, function = spot.place.source, spot.place.source.function_at(spot.place.span.line)
+    for one in getattr(function, "decorator_list", ()):
+        if _UNRECORDED.search(source.text(one)):
+            yield Offer("recorded", spot, _from(one, function), source.text(function), "decorator", 0.0, one)  # type: ignore[arg-type]
+    for block in ast.walk(function) if function is not None else ():
+        off = isinstance(block, ast.With) and holds(block, spot.place.span.line) and len(block.items) == 1
+        if isinstance(block, ast.With) and off and _UNRECORDED.search(source.text(block.items[0].context_expr)):
+            body = source.lines[block.body[0].lineno - 1 : block.end_lineno]
+            text = textwrap.indent(textwrap.dedent("\n".join(body)), " " * block.col_offset).lstrip()
+            yield Offer("recorded", spot, block, text, "block")
+
+
+def _from(decorator: ast.expr, function: ast.FunctionDef) -> ast.Module:
+    """A function with what stands above it from one of its decorators on."""
+    row = row_of([function])
+    row.lineno, row.col_offset = decorator.lineno, function.col_offset  # type: ignore[attr-defined]
+    return row
 
 
 def _behind(spot: Spot, method: str) -> Iterator[Offer]:

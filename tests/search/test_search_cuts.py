@@ -1,0 +1,99 @@
+"""What was cut, handed over or left unrecorded elsewhere than was meant."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+
+from faults import assert_never_offered, assert_repaired
+
+from explainer.authoring.examples import Runner, can_check
+
+pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
+
+FIELD = """
+    import torch
+    from torch import nn
+    torch.manual_seed(0)
+    class Field(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mlp = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 1))
+        {decorator}
+        def encode(self, places):
+            return torch.cat([places, places.sin(), places.cos()], dim=1)
+        def forward(self, places):
+            return self.mlp(self.encode(places))
+    field, places = Field(), torch.rand(5, 2, requires_grad=True)
+    {within}heights = field({given})
+    slopes, = torch.autograd.grad(heights.sum(), places, create_graph=True)
+    (slopes.pow(2) + heights).sum().backward()
+    """
+#: Program, a piece of the line to edit, what the first fix puts there.
+FAULTS = {
+    "an axis of channels is cut, not that of time": (
+        """
+        import torch
+        from torch.utils.data import DataLoader
+        torch.manual_seed(0)
+        waves = [torch.rand(1, n) for n in (40, 55, 48, 50)]
+        def trimmed(wave, longest=48):
+            if wave.size(1) > longest:
+                return wave[:longest]
+            return torch.nn.functional.pad(wave, (0, longest - wave.size(1)))
+        class Waves:
+            def __len__(self):
+                return len(waves)
+            def __getitem__(self, at):
+                return trimmed(waves[at])
+        for batch in DataLoader(Waves(), batch_size=2):
+            batch.mean()
+        """, "return wave[:longest]", "wave[:, :longest]"),
+    "joined features are taken apart beside their seam": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        MEASURED = 3
+        KINDS = 4
+        rows = torch.cat([torch.rand(12, 5), torch.eye(4)[torch.randint(4, (12,))]], dim=1)
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.measured, self.kinds = nn.Linear(MEASURED, 8), nn.Linear(KINDS, 8)
+            def forward(self, x):
+                return self.measured(x[:, :MEASURED]) + self.kinds(x[:, MEASURED:])
+        Net()(rows).sum().backward()
+        """, "MEASURED = 3", "MEASURED = 5"),
+    "a mask of padding is given as a mask of attention": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Reader(nn.Module):
+            def __init__(self):
+                super().__init__()
+                layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+                self.encoder = nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+            def forward(self, x, padding):
+                return self.encoder(x, padding).mean(1)
+        lengths = torch.tensor([5, 3, 4])
+        padding = torch.arange(5)[None] >= lengths[:, None]
+        Reader()(torch.rand(3, 5, 8), padding).sum().backward()
+        """, "self.encoder(x, padding)", "self.encoder(x, src_key_padding_mask=padding)"),
+    "a function on the way is not recorded": (
+        FIELD.format(decorator="@torch.no_grad()", within="", given="places"), "@torch.no_grad()", "def encode"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(FAULTS))
+def test_it_is_mended_where_it_was_meant(runner: Runner, name: str) -> None:
+    assert_repaired(runner, *FAULTS[name])
+
+
+def test_no_value_is_differentiated_by_itself(runner: Runner) -> None:
+    program = FIELD.format(decorator="@staticmethod", within="", given="places.detach()").replace(
+        "self, places", "places"
+    )
+    assert_never_offered(runner, program, "grad(places.sum(), places")
