@@ -48,6 +48,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{new}` 코드를 `{old}` 앞에 두기",
         "zh": "把 `{new}` 放到 `{old}` 之前",
     },
+    "behind": {
+        "en": "add `{new}` behind `{old}`",
+        "ko": "`{old}` 뒤에 `{new}` 추가",
+        "zh": "在 `{old}` 之后加上 `{new}`",
+    },
     "leave-out": {
         "en": "leave out `{old}`",
         "ko": "`{old}` 빼기",

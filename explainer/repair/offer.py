@@ -80,18 +80,24 @@ class Offer:
         if not edits:
             return None
         edits = (*edits, *self.more)
-        old, new = self.shown()
-        kinds = {ast.With: "block", ast.Module: "order"}
-        kind = kinds.get(type(self.node), "rename")
-        rest = self.place.text.partition("\n")[2].lstrip()
-        kind = "leave-out" if kind == "order" and rest == self.text else kind
-        title = words.title(kind, evidence.language, old=old, new=new)
+        title = self._title(evidence.language)
         span = _changed(self.place.span, edits)
         if self.blames is not None:
             span = self.spot.place.at(self.blames).span  # type: ignore[arg-type]
         source = FixSource("atom", self.atom).at(span)
         literal = self.atom in ("literal", "solved")
         return Candidate(edits, f"atom-{self.atom}", title, span, literal=literal, source=source)
+
+    def _title(self, language: str) -> str:
+        """What the edit does, in words."""
+        old, new = self.shown()
+        kind = {ast.With: "block", ast.Module: "order"}.get(type(self.node), "rename")
+        whole = self.place.text
+        if kind == "order" and whole.partition("\n")[2].lstrip() == self.text:
+            kind = "leave-out"
+        elif kind == "order" and self.text.startswith(f"{whole}\n"):
+            kind, new = "behind", self.text.removeprefix(whole).strip().partition("\n")[0]
+        return words.title(kind, language, old=old, new=new)
 
     def shown(self) -> tuple[str, str]:
         """The old and the new source of the widest expression around the node that a title can hold."""

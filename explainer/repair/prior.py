@@ -89,6 +89,7 @@ ATOM: Mapping[str, float] = {
     "counted": 0.0,
     "moved": 0.3,
     "placed": 0.2,
+    "again": 0.1,
     "subset": 0.4,
     "filtered": 0.6,
     "nonempty": 0.1,
@@ -154,7 +155,14 @@ _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": (*D
 _ALONE = ("detach", "clone", "severed", "recorded")
 #: A layer that nothing calls is no sign where memory lies in another order: each makes a new tensor, and so runs.
 _NO_SIGN = {"view": ("uncalled",)}
-_ONLY = {"registered": "device", "moved": "device", "placed": "device", "crop": "index", "unflattened": "index"}
+_ONLY = {
+    "registered": "device",
+    "moved": "device",
+    "placed": "device",
+    "again": "device",
+    "crop": "index",
+    "unflattened": "index",
+}
 _STEP = 0.12
 _FAR = 1.2
 #: What a doubt costs whose weight is not known; what those kinds of edits do whose signs seldom come by chance.

@@ -82,6 +82,23 @@ FAULTS = {
         padding = torch.arange(5)[None] >= lengths[:, None]
         Reader()(torch.rand(3, 5, 8), padding).sum().backward()
         """, "self.encoder(x, padding)", "self.encoder(x, src_key_padding_mask=padding)"),
+    "a layer is added behind the move": (
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.heads = nn.Linear(4, 8), nn.ModuleList()
+            def grow(self, classes):
+                self.heads.append(nn.Linear(8, classes))
+            def forward(self, x):
+                return [head(self.body(x)) for head in self.heads]
+        device = torch.device("meta")
+        net = Net().to(device)
+        net.grow(3)
+        net(torch.rand(5, 4, device=device))[0].sum().backward()
+        """, "net.grow(3)", "net.to(device)"),
     "a function on the way is not recorded": (
         FIELD.format(decorator="@torch.no_grad()", within="", given="places"), "@torch.no_grad()", "def encode"),
 }  # fmt: skip

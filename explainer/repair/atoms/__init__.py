@@ -120,6 +120,7 @@ ATOMS: dict[str, Atom] = {
     "folded": reductions.folded,
     "moved": devices.moved,
     "placed": devices.placed,
+    "again": devices.again,
     "copied": owners.copied,
     "shared": owners.shared,
     "block": owners.block,
