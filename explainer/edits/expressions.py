@@ -166,3 +166,13 @@ def summands(node: ast.expr) -> list[ast.expr]:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return summands(node.left) + summands(node.right)
     return [node]
+
+
+def bends_formula(parent: ast.AST | None, node: ast.AST, value: int) -> bool:
+    """Whether the 1 of `(n - kernel) // stride + 1` would be a number far from it: a term is missing there instead."""
+    if not isinstance(parent, ast.BinOp) or not isinstance(parent.op, (ast.Add, ast.Sub)):
+        return False
+    other = parent.left if parent.right is node else parent.right
+    old = node.value if isinstance(node, ast.Constant) else None
+    quotient = any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv) for one in ast.walk(other))
+    return quotient and type(old) is int and abs(old - value) > 1

@@ -73,6 +73,7 @@ ATOM: Mapping[str, float] = {
     "wrapped": 0.1,
     "windowed": 0.1,
     "window": 0.3,
+    "padded": 0.1,
     "shortened": 0.1,
     "bound": 0.9,
     "drawn": 0.2,
@@ -187,7 +188,7 @@ _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so"
             "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
-           "marked", "stepped", "recut", "seam")  # fmt: skip
+           "marked", "stepped", "recut", "seam", "padded")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
 from explainer.dimensions import MODULES
+from explainer.edits.expressions import bends_formula
 from explainer.repair.agreement import parsed
 from explainer.repair.atoms.common import bound_below
 from explainer.repair.offer import Offer
@@ -95,6 +96,40 @@ def overlaps(offer: Offer) -> bool:
     return any((base, at, not upto) in left for base, at, upto in gone)
 
 
+def senseless(offer: Offer) -> bool:
+    """Whether nobody would write what an offer puts there, whatever it is for."""
+    return repeats(offer) or overlaps(offer) or differentiates_itself(offer) or _bends(offer) or _fixes_batch(offer)
+
+
+def _bends(offer: Offer) -> bool:
+    """Whether the constant of a formula would be fitted to the sizes at hand."""
+    plain = isinstance(offer.node, ast.Constant) and offer.text.isdigit()
+    return plain and bends_formula(offer.place.source.parent_of(offer.node), offer.node, int(offer.text))
+
+
+def _fixes_batch(offer: Offer) -> bool:
+    """Whether a view would have a number for its samples, of which it took as many as came: `view(-1, 8, n)`."""
+    if "-1" not in offer.place.source.line(offer.place.span.line):
+        return False
+    firsts = [
+        [_first_size(one) for one in _calls_in(text)] for edit in offer.edits() for text in (edit.before, edit.after)
+    ]
+    pairs = zip(firsts[::2], firsts[1::2], strict=True)
+    return any(was == "-1" and (now or "").isdigit() for old, new in pairs if len(old) == len(new)
+               for was, now in zip(old, new, strict=True))  # fmt: skip
+
+
+def _calls_in(text: str | None) -> list[ast.Call]:
+    tree = parsed(text) if text else None
+    return [one for one in ast.walk(tree) if isinstance(one, ast.Call)] if tree is not None else []
+
+
+def _first_size(call: ast.Call) -> str:
+    """The first of several sizes that a view is given; empty for any other call."""
+    sizes = call.args[0].elts if len(call.args) == 1 and isinstance(call.args[0], ast.Tuple) else call.args
+    return _text(sizes[0]) if called(call) in ("view", "reshape") and len(sizes) > 1 else ""
+
+
 def differentiates_itself(offer: Offer) -> bool:
     """Whether the gradient of a value would be asked for by that value, which is one: `grad(x.sum(), x)`."""
     edits = offer.edits() if "grad(" in offer.place.source.line(offer.place.span.line) else ()
@@ -103,9 +138,8 @@ def differentiates_itself(offer: Offer) -> bool:
 
 def _by_itself(text: str | None) -> int:
     """How many calls of a text ask for the gradient of a value by that value."""
-    tree = parsed(text) if text else None
-    calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call)] if tree is not None else []
-    rows = [[loaded(part).difference(MODULES) for part in one.args[:2]] for one in calls if called(one) == "grad"]
+    calls = [one for one in _calls_in(text) if called(one) == "grad"]
+    rows = [[loaded(part).difference(MODULES) for part in one.args[:2]] for one in calls]
     return sum(len(row) == 2 and row[0] == row[1] for row in rows)
 
 

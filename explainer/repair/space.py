@@ -26,7 +26,7 @@ from explainer.repair.atoms.draws import chosen, end_of
 from explainer.repair.odd import counted
 from explainer.repair.offer import Offer
 from explainer.repair.prior import atoms_for, cost
-from explainer.repair.sense import changes_kind, differentiates_itself, overlaps, reads_unbound, repeats
+from explainer.repair.sense import changes_kind, reads_unbound, senseless
 from explainer.repair.siblings import again, renamed, terms, twins
 from explainer.repair.spots import Spot, spots
 from explainer.source import called
@@ -280,7 +280,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                     apart = _of_data(one, evidence) or _of_check(one) or _twice(one)
                     apart = apart or (roomy and _scaled(one) and not exact)
                     told = id(one.node), one.text
-                    if told in twice or repeats(one) or overlaps(one) or differentiates_itself(one):
+                    if told in twice or senseless(one):
                         twice.add(told)
                         continue
                     apart = apart or _fitted_to_data(one, count) or reads_unbound(one)

@@ -8,7 +8,7 @@ from typing import Any
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
-from explainer.edits.expressions import solved
+from explainer.edits.expressions import bends_formula, solved
 from explainer.edits.lookups import stands_for_another
 from explainer.edits.place import Place, fitted
 from explainer.replay.recorders.taint import literals
@@ -21,6 +21,8 @@ def solved_in(evidence: Evidence, tree: list, value: int, what: str, title: str 
     for leaf, new in solved(tree, value):
         place = evidence.place(leaf[1])
         if place is None or new < 0 or stands_for_another(evidence, place, new):
+            continue
+        if bends_formula(place.parent(), place.node, new):
             continue
         words: dict[str, Any] = {"old": leaf[-1], "new": new, "what": what, "value": value}
         whole, text = _without_factor(place) if new == 1 else (place, str(new))

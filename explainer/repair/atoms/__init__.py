@@ -109,6 +109,7 @@ ATOMS: dict[str, Atom] = {
     "wrapped": windows.wrapped,
     "windowed": windows.windowed,
     "window": strides.window,
+    "padded": strides.padded,
     "bound": indices.bound,
     "drawn": draws.drawn,
     "uncalled": unused.uncalled,

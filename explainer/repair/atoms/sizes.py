@@ -99,11 +99,9 @@ def _others(spot: Spot, evidence: Evidence, node: ast.Call, given: Sequence[ast.
     values = [integer(spot, one) for one in given]
     shape = _source(spot, evidence, node)
     entries = math.prod(shape) if shape and views else None
-    found = [
-        (row, weight)
-        for row, weight in _rows(spot, evidence, node, texts, values, entries)
-        if _fit([v for _, v in row], entries)
-    ]
+    own: Row = list(zip(texts, values, strict=True))
+    rows = itertools.chain(_rows(spot, evidence, node, own, entries), _for_samples(spot, own, shape, entries))
+    found = [(row, weight) for row, weight in rows if _fit([v for _, v in row], entries)]
     for row, weight in sorted(found, key=lambda one: one[1]):
         new = [name for name, _ in row]
         if new != texts:
@@ -131,11 +129,8 @@ def _fit(values: Sequence[int | None], entries: int | None) -> bool:
     return total > 0 and (entries % total == 0 if -1 in values else total == entries)
 
 
-def _rows(
-    spot: Spot, evidence: Evidence, node: ast.Call, texts: list[str], values: list[int | None], entries: int | None
-) -> Iterator[tuple[Row, float]]:
-    views = entries is not None or called(node) in _VIEWS
-    own: Row = list(zip(texts, values, strict=True))
+def _rows(spot: Spot, evidence: Evidence, node: ast.Call, own: Row, entries: int | None) -> Iterator[tuple[Row, float]]:
+    views, values = entries is not None or called(node) in _VIEWS, [value for _, value in own]
     fillers: Row = [(name, value) for name, value in _fillers(spot, evidence, node)]
     for order in itertools.permutations(own) if 1 < len(own) <= 4 else ():
         yield list(order), 0.4
@@ -158,6 +153,19 @@ def _rows(
     if views:
         for at, other in itertools.combinations(range(len(own)), 2):
             yield [one if i not in (at, other) else ("-1", -1) for i, one in enumerate(own) if i != other], 1.1
+
+
+def _for_samples(spot: Spot, own: Row, shape: list[int] | None, entries: int | None) -> Iterator[tuple[Row, float]]:
+    """`view(-1, 64, 8)` -> `view(-1, 64, 10)`, where a size that is written made other samples than went in."""
+    values = [value for _, value in own]
+    if not shape or not entries or None in values or values[:1] != [-1] or values.count(-1) > 1:
+        return
+    total = math.prod(value for value in values[1:] if value is not None)
+    for at, value in enumerate(values[1:], 1):
+        size, rest = divmod(entries * (value or 0), shape[0] * total) if total > 0 else (0, 1)
+        if not rest and size != value and size > 0:
+            for form in dict.fromkeys([*itertools.islice(named(size, spot.scope, own[at][0]), 2), str(size)]):
+                yield [*own[:at], (form, size), *own[at + 1 :]], 0.2
 
 
 def _needed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
@@ -27,6 +28,29 @@ def window(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for kind, others in _OTHERS.items():
             if kind in kinds and value is not None:
                 yield from (Offer("window", spot, node, str(new), kind) for new in others(value, pairs))
+
+
+def padded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`(n - kernel) // stride + 1` -> `(n + 2 * (kernel // 2) - kernel) // stride + 1`: how windows are padded."""
+    for node in expressions(spot):
+        inner = node.left if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.FloorDiv, ast.Div)) else None
+        if not isinstance(inner, ast.BinOp) or not isinstance(inner.op, ast.Sub) or "pad" in ast.unparse(inner):
+            continue
+        size, kernel = (spot.place.source.text(one) for one in (inner.left, inner.right))
+        for at, padding in enumerate(_written(spot, kernel)):
+            yield Offer("padded", spot, inner, f"{size} + 2 * {padding} - {kernel}", "padding", 0.1 * at)
+
+
+def _written(spot: Spot, kernel: str) -> list[str]:
+    """How the layers of a file are padded: half a kernel, or a number."""
+    source, found = spot.place.source, dict[str, None]()
+    for one in source.nodes():
+        value = one.value if isinstance(one, ast.keyword) and one.arg == "padding" else None
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.FloorDiv) and ast.unparse(value.right) == "2":
+            found[f"({kernel} // 2)"] = None
+        elif value is not None and number(value):
+            found[str(number(value))] = None
+    return list(found)
 
 
 def _apart(evidence: Evidence) -> _Pairs:
