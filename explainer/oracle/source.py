@@ -193,12 +193,16 @@ def takes_one(edits: Iterable[Edit]) -> bool:
 
 
 def _taken(text: str | None) -> int:
-    return sum(map(_is_entry, nodes_of(text)))
+    nodes = list(nodes_of(text))
+    sized = [one for one in nodes if isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv)]
+    of_sizes = {id(side) for one in sized for side in (one.left, one.right)}
+    return sum(_is_entry(one) for one in nodes if id(one) not in of_sizes)
 
 
 def _entries(text: str | None) -> Counter[str]:
-    """The operands of arithmetic that are an entry of something."""
-    return Counter(ast.unparse(side) for one in _operations(text) for side in (one.left, one.right) if _is_entry(side))
+    """The operands of arithmetic that are an entry of something; `size[1] // patch` computes a size."""
+    made = [one for one in _operations(text) if not isinstance(one.op, ast.FloorDiv)]
+    return Counter(ast.unparse(side) for one in made for side in (one.left, one.right) if _is_entry(side))
 
 
 def _is_entry(node: ast.AST) -> bool:

@@ -118,6 +118,12 @@ REPAIRS = [
     ("condition", "f(k) if c == t else k", "", "f(k) if c != t else k"),
     ("condition", "f(k) if ready else k", "", "f(k) if not ready else k"),
     ("operator", "g((t + 1) / 2)", "", "g((t + 1) // 2)"),
+    (
+        "sides",
+        "side = b // 2\nn = side ** 2",
+        "sizes 4 and 6",
+        "n = side * (t // 2)",
+    ),
     ("sides", "g((b // 2) ** 2)", "sizes 4 and 6", "g((b // 2) * (t // 2))"),
     ("slice", "rows.append(x[:1])", "", "rows.append(x[0])"),
     ("dimension", "x.mean(dim=(1, 2))", "", "x.mean(dim=(1, 2, 3))"),

@@ -8,7 +8,7 @@ import pytest
 
 from explainer.edits.place import Place
 from explainer.repair.offer import Offer
-from explainer.repair.sense import changes_kind, overlaps, reads_unbound, repeats
+from explainer.repair.sense import changes_kind, overlaps, reads_unbound, repeats, senseless
 from explainer.repair.spots import Spot
 from explainer.source import parsed_source
 
@@ -144,3 +144,36 @@ def test_a_part_is_cut_where_the_other_part_is(text, old, new, apart):
     source = parsed_source("main.py", text)
     node = next(one for one in source.nodes() if isinstance(one, ast.expr) and source.text(one) == old)
     assert overlaps(Offer("slice", Spot(Place(source, node), "crash", 0), node, new)) is apart
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new"),
+    [
+        ("slope, = torch.autograd.grad(y.sum(), x)", "y.sum()", "x.sum()"),  # a value by itself
+        ("size = (n - kernel) // stride + 1", "1", "4"),  # a formula fitted to what is there
+        ("h = h.view(-1, 64, 8)", "h.view(-1, 64, 8)", "h.view(8, 64, -1)"),  # as many samples each time
+    ],
+)
+def test_what_nobody_would_write_is_not_offered(line, old, new):
+    assert senseless(offer_in(line, old, new))
+
+
+@pytest.mark.parametrize(
+    ("line", "old", "new"),
+    [
+        ("slope, = torch.autograd.grad(y.sum(), x)", "y.sum()", "z.sum()"),
+        ("size = (n - kernel) // stride + 1", "1", "2"),
+        ("rows = vocabulary + 1", "1", "4"),
+        ("h = h.view(-1, 64, 8)", "h.view(-1, 64, 8)", "h.view(-1, 64, 10)"),
+        ("h = h.view(-1, 64, 8)", "h.view(-1, 64, 8)", "h.view(n, 64, 8)"),
+    ],
+)
+def test_what_a_line_may_well_say_is_offered(line, old, new):
+    assert not senseless(offer_in(line, old, new))
+
+
+def offer_in(line: str, old: str, new: str) -> Offer:
+    """The offer that puts one text in the place of an expression of a line."""
+    source = parsed_source("main.py", line)
+    node = next(one for one in source.nodes() if isinstance(one, ast.expr) and source.text(one) == old)
+    return Offer("name", Spot(Place(source, node), "crash", 0, scope={}), node, new)

@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from explainer.bindings import only_value
 from explainer.dimensions import MODULES
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import evaluated
@@ -62,6 +63,9 @@ TURNS = (
 #: What it costs more to leave out a view, whose sizes say what is meant.
 _VIEW, _VIEWS = 2.2, ("view", "reshape", "expand", "repeat", "one_hot")
 
+#: What of an object, or which entry of a row, a number is.
+_OF_OBJECT = re.compile(r"(?:^|\.)\w+$|\[\d+\]$")
+
 
 def call(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`torch.stack(parts, 1)` -> `torch.cat(parts, 1)`: another function of the same kind."""
@@ -104,12 +108,18 @@ def sides(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def _other_sides(spot: Spot, node: ast.expr) -> Iterator[tuple[str, int]]:
-    """A side with another number of the same object in the place of its own, and what the two make together."""
-    side, known = _side(spot, node), integers(spot)
+    """A side with another number of the same object in the place of its own, and what the two make together.
+
+    Of a name what it was bound to: `side * (size[1] // patch)` where `side` is `size[0] // patch`.
+    """
+    scope = spot.place.source.function_at(spot.place.span.line) or spot.place.source.tree
+    node = only_value(scope, node.id) or node if isinstance(node, ast.Name) else node
+    side, known = text(spot, node), integers(spot)
+    side = f"({side})" if isinstance(node, ast.BinOp) else side
     for one in ast.walk(node):
-        own = text(spot, one) if isinstance(one, (ast.Name, ast.Attribute)) else ""
+        own = text(spot, one) if isinstance(one, (ast.Name, ast.Attribute, ast.Subscript)) else ""
         for other, value in known.items() if own in known else ():
-            if other.rpartition(".")[0] == own.rpartition(".")[0] and value != known[own]:
+            if _OF_OBJECT.sub("", other) == _OF_OBJECT.sub("", own) and value != known[own]:
                 beside = re.sub(rf"(?<![\w.]){re.escape(own)}(?![\w.])", other, side)
                 yield beside, evaluated(ast.parse(f"{side} * {beside}", mode="eval").body, spot.scope) or 0
 
