@@ -323,6 +323,7 @@ ALONE = [
     ("recut", "x[:, :t]", ""),  # it cuts what is there
     ("seam", "x[:, :3]", "sizes 5 and 4"),  # nothing was joined
     ("meant", "self.encoder(x, s)", ""),  # no layer of torch's is known there
+    ("state", "def f(x):\n    y, h = g(x)\n    return h[-1]", ""),  # a tensor, for all that is known
     ("padded", "(t - c) // 2 + 1", ""),  # no layer is padded
     ("again", "net = Net().to(device)\nf(x)", ""),  # nothing is added
     ("recorded", "def f(x):\n    return g(x)", ""),  # recorded all the while
@@ -398,6 +399,7 @@ def test_every_atom_has_examples_and_a_cost():
         "recorded",
         "again",
         "padded",
+        "state",
     }  # on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}

@@ -82,6 +82,21 @@ FAULTS = {
         padding = torch.arange(5)[None] >= lengths[:, None]
         Reader()(torch.rand(3, 5, 8), padding).sum().backward()
         """, "self.encoder(x, padding)", "self.encoder(x, src_key_padding_mask=padding)"),
+    "the state of an LSTM is a pair": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Risk(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.encoder, self.rest, self.head = nn.LSTM(5, 8, batch_first=True), nn.Linear(3, 4), nn.Linear(12, 1)
+            def forward(self, series, rest):
+                _, state = self.encoder(series)
+                summary = state[-1]
+                return self.head(torch.cat([summary, self.rest(rest)], dim=-1))
+        Risk()(torch.rand(6, 9, 5), torch.rand(6, 3)).sum().backward()
+        """, "state[-1]", "state[0][-1]"),
     "a layer is added behind the move": (
         """
         import torch

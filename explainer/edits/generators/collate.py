@@ -12,6 +12,7 @@ from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators.joined import functional
 from explainer.edits.generators.samples import parts_returned
 from explainer.edits.generators.slices import channels, parting
+from explainer.edits.kinds.arguments import add_argument
 from explainer.edits.kinds.samples import with_collate
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
@@ -105,10 +106,21 @@ def collated(evidence: Evidence) -> Iterator[Candidate]:
     crash = evidence.crash
     if crash is None or crash.function != "stack" or parting(evidence) is not None or channels(evidence) is not None:
         return
+    yield from _in_lists(evidence)
     yield from _with_function(evidence, _RAGGED, "kept-objects")
     if not _at_the_end(crash):
         yield from _with_function(evidence, _PADDED, "collate")
     yield from _with_function(evidence, _PADDED_PARTS, "collate")
+
+
+def _in_lists(evidence: Evidence) -> Iterator[Candidate]:
+    """`collate_fn=lambda batch: tuple(zip(*batch))`: each part of the samples in a tuple of its own."""
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            if isinstance(node, ast.Call) and _is_loader(node):
+                call = Place(source, node)
+                edits = partial(add_argument, call, "collate_fn=lambda batch: tuple(zip(*batch))")
+                yield from evidence.made(edits, "set-argument", call, "kept-objects")
 
 
 def filled(evidence: Evidence) -> Iterator[Candidate]:

@@ -82,6 +82,7 @@ ATOMS: dict[str, Atom] = {
     "projection": projection.projection,
     "widening": projection.widening,
     "index": indices.index,
+    "state": indices.state,
     "unflattened": indices.unflattened,
     "paired": indices.paired,
     "expanded": broadcast.expanded,

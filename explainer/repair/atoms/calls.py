@@ -166,9 +166,16 @@ def _summed(node: ast.Call) -> ast.expr | None:
 
 
 def _may_go(spot: Spot, node: ast.BinOp, evidence: Evidence) -> bool:
-    """Whether one operand may be left out: a tensor that is added is meant, but for a shift."""
+    """Whether one operand may be left out: a tensor that is added is meant, but for a shift; so is a list of data."""
+    if isinstance(node.op, ast.Add) and any(_is_list(spot, one) for one in (node.left, node.right)):
+        return False
     tensor = any(shape_of(spot, one, evidence) is not None for one in (node.left, node.right))
     return not isinstance(node.op, ast.Div) and (not tensor or "out of bounds" in evidence.message)
+
+
+def _is_list(spot: Spot, node: ast.expr) -> bool:
+    listed = isinstance(node, (ast.List, ast.ListComp)) or (isinstance(node, ast.Call) and called(node) == "list")
+    return listed or (isinstance(node, ast.Name) and spot.scope.get(f"type({node.id})") == "sequence")
 
 
 def division(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

@@ -116,6 +116,22 @@ def index(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("index", spot, node, f"{text(spot, node)}{part}", part, 0.5 + 0.4 * at)
 
 
+def state(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`state[-1]` -> `state[0][-1]`: the last layer's of the first part of a state, where the state is a tuple."""
+    for node in expressions(spot):
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and _is_state(spot, node.value.id):
+            yield Offer("state", spot, node.value, f"{node.value.id}[0]", "[0]")
+
+
+def _is_state(spot: Spot, name: str) -> bool:
+    """Whether a name stands for a tuple that a call handed back behind its output, as an LSTM does its state."""
+    function = spot.place.source.function_at(spot.place.span.line)
+    rows = [one for one in ast.walk(function) if isinstance(one, ast.Assign)] if function is not None else []
+    behind = [one.targets[0].elts[1:] for one in rows if isinstance(one.targets[0], ast.Tuple)]
+    named = any(isinstance(part, ast.Name) and part.id == name for row in behind for part in row)
+    return named and spot.scope.get(f"type({name})") == "sequence"
+
+
 def _called(spot: Spot, node: ast.AST) -> bool:
     parent = spot.place.source.parent_of(node)
     return (isinstance(parent, ast.Call) and parent.func is node) or isinstance(parent, ast.Attribute)
