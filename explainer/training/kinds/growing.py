@@ -35,11 +35,12 @@ def hooks_pile_up(watcher: Any) -> Iterator[Finding]:
     rising = [root for root in watcher.notes.roots.values() if _rises(root.get("hooks", []))]
     often = [one for one in watcher.hooked.values() if one["site"] and one["last"] - one["first"] >= 8
              and one["count"] >= _HOOKED]  # fmt: skip
-    for function in dict.fromkeys(one["site"][0].code for one in often) if rising else ():
-        beside = [one for one in often if one["site"][0].code is function]
+    for code in dict.fromkeys(one["site"][0].code for one in often) if rising else ():
+        beside = [one for one in often if one["site"][0].code is code]
         known = beside[0]
         steps, hooks = rising[0]["hooks"][-1]
-        names = {"count": hooks, "steps": steps, "kind": rising[0]["kind"], "function": known["site"][0].code.co_name}
+        function = next((one.code.co_name for one in known["site"] if one.code.co_name[:1] != "<"), "<module>")
+        names = {"count": hooks, "steps": steps, "kind": rising[0]["kind"], "function": function}
         kept = _let_go(known["site"])
         if kept is not None:
             yield Finding("hooks-pile-up", {**names, "text": kept[0]}, span_of(known["site"]), (kept[1],), weight=6)
@@ -84,22 +85,17 @@ def _rises(looked: list[tuple[int, int]]) -> bool:
     steadily = all(after[1] - before[1] >= 0.5 * (after[0] - before[0]) > 0 for before, after in pairs)
     ever = all(after[1] >= before[1] for before, after in pairs)
     more = sum(after[1] > before[1] for before, after in pairs)
-    return len(looked) > 4 and (
-        steadily or (ever and more >= _ROSE and looked[-1][1] >= _HOOKED * max(looked[0][1], 1))
-    )
+    many = ever and more >= _ROSE and looked[-1][1] >= _HOOKED * max(looked[0][1], 1)
+    return (steadily and len(looked) > 2) or (many and len(looked) > 4)
 
 
 def _let_go(site: Any) -> tuple[str, Attempt] | None:
-    """The handles that an object keeps of its hooks, each taken off before it makes others: its class removes none."""
+    """The handles that an object keeps of its hooks, each taken off before it makes others."""
     found = statement(site[0]) if site else None
     kept = found[1].targets[0] if found is not None and isinstance(found[1], ast.Assign) else None
     if found is None or kept is None or not of_self(kept):
         return None
     source, stated = found
-    removed = [node for node in ast.walk(source.class_at(stated.lineno) or stated) if isinstance(node, ast.Call)
-               and called(node) == "remove"]  # fmt: skip
-    if removed:
-        return None
     many = isinstance(stated.value, (ast.List, ast.ListComp))  # type: ignore[attr-defined]
     old = f'getattr(self, "{kept.attr}", ())' if many else f'filter(None, [getattr(self, "{kept.attr}", None)])'
     edits = rewrite.before(source, stated, f"for handle in {old}:\n    handle.remove()")
