@@ -37,6 +37,70 @@ def codes_made_anew(watcher: Any) -> Iterator[Finding]:
             yield Finding("codes-made-anew", names, source.span(fields[0]), attempts, proved=False, seen=True, weight=8)
 
 
+@finder
+def codes_of_each_part(watcher: Any) -> Iterator[Finding]:
+    """`np.unique(ids, return_inverse=True)` in a helper that is called with several parts of the same values."""
+    sources = program_sources(watcher)
+    for source in sources:
+        for helper in (one for one in source.nodes() if isinstance(one, ast.FunctionDef)):
+            inverse = _inverse(helper)
+            calls = list(_calls_of_parts(sources, helper.name)) if inverse is not None else []
+            if inverse is None or len(calls) < 2:
+                continue
+            home, first, then = calls[0][0], calls[0][1], calls[1][1]
+            names = {"kind": helper.name, "field": source.text(inverse.targets[0]), "text": source.text(inverse.value),
+                     "line": then.lineno, "first": home.text(first), "other": home.text(then)}  # fmt: skip
+            edits = _of_the_whole(source, helper, inverse, sources)
+            attempts = (Attempt("whole", edits, {**names, "whole": _whole(first)}),) if edits else ()
+            yield Finding("codes-made-anew", names, home.span(then), attempts, proved=False, seen=True, weight=8)
+
+
+def _inverse(helper: ast.FunctionDef) -> ast.Assign | None:
+    """`vocabulary, codes = np.unique(ids, return_inverse=True)` of the one parameter of a function."""
+    names = [one.arg for one in helper.args.args]
+    for one in helper.body:
+        value, target = (one.value, one.targets[0]) if isinstance(one, ast.Assign) else (None, None)
+        pair = isinstance(target, ast.Tuple) and len(target.elts) == 2
+        if isinstance(value, ast.Call) and pair and called(value) == "unique" and isinstance(one, ast.Assign):
+            asked = [word.arg for word in value.keywords] == ["return_inverse"] and len(value.args) == 1
+            if asked and len(names) == 1 and loaded(value.args[0]) == set(names):
+                return one
+    return None
+
+
+def _calls_of_parts(sources: list[Source], name: str) -> Iterator[tuple[Source, ast.Call]]:
+    """The calls of a function with parts of one and the same name, where there are several of some name."""
+    found = [(source, one) for source in sources for one in source.nodes()
+             if isinstance(one, ast.Call) and called(one) == name and len(one.args) == 1 and _whole(one)]  # fmt: skip
+    wholes = [_whole(one) for _, one in found]
+    for name in dict.fromkeys(one for one in wholes if wholes.count(one) > 1):
+        yield from ((source, call) for source, call in found if _whole(call) == name)
+
+
+def _whole(call: ast.Call) -> str:
+    """What a call is given a part of: `ids` of `encode(ids[train])`; empty for anything else."""
+    given = call.args[0]
+    return given.value.id if isinstance(given, ast.Subscript) and isinstance(given.value, ast.Name) else ""
+
+
+def _of_the_whole(source: Source, helper: ast.FunctionDef, inverse: ast.Assign, sources: list[Source]) -> Any:
+    """Edits by which each part is numbered as the whole is."""
+    (words, codes), call = inverse.targets[0].elts, inverse.value  # type: ignore[attr-defined]
+    unique, given = source.text(call.func), source.text(call.args[0])  # type: ignore[attr-defined]
+    table, indent = source.text(words), " " * inverse.col_offset
+    found = f"{unique.removesuffix('unique')}searchsorted({table}, {given})"
+    new = f"{table} = {unique}(known)\n{indent}{source.text(codes)} = {found}"
+    own = [rewrite.replaced(source, helper.args.args[-1], f"{given}, known"), rewrite.replaced(source, inverse, new)]
+    edits: list[Any] = []
+    for home in sources:
+        calls = [one for one in home.nodes() if isinstance(one, ast.Call) and called(one) == helper.name]
+        if any(len(one.args) != 1 or not _whole(one) for one in calls):
+            return ()
+        rows = [rewrite.replaced(home, one, f"{home.text(one)[:-1]}, {_whole(one)})") for one in calls]
+        edits += rewrite.together(home, *(own if home is source else ()), *rows)
+    return tuple(edits)
+
+
 def _made(owner: ast.ClassDef) -> ast.FunctionDef | None:
     """The constructor of a class that takes values alone, none by default."""
     own = next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)

@@ -1,4 +1,4 @@
-"""Weights in a type that is too coarse for the steps they are to take, logarithms of nothing but their guard."""
+"""Weights in a type too coarse for their steps, logarithms of nothing but their guard, labels cut to integers."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from explainer.training.sources import program_sources
 #: The share of its first value that such a loss has not lost; what bounds a value from below.
 _FALLEN, _CLAMPS = 0.1, ("clamp", "clip", "clamp_min")
 _LOW = ("bfloat16", "float16", "half")
+#: Modes of `interpolate` that make values between those that there are; what cuts these to whole numbers.
+_MIXING = ("linear", "bilinear", "bicubic", "trilinear", "area")
+_CUTTING = ("long", "int", "short", "byte")
 
 
 @finder
@@ -95,3 +98,50 @@ def _coarse(source: Source) -> Iterator[tuple[ast.expr, str]]:
                 yield node, "torch.float32"
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LOW:
             yield node, f"{source.text(node.func.value)}.float()"
+
+
+@finder
+def mixed_labels(watcher: Any) -> Iterator[Finding]:
+    """`mask = F.interpolate(mask, mode="bilinear")`, and `mask.long()` behind it: what is mixed becomes the less."""
+    for source in program_sources(watcher):
+        for call, mode in _mixing(source):
+            cut = _cut_behind(source, call)
+            if cut is not None:
+                attempt = Attempt("nearest", rewrite.replaced(source, call, _nearest(source, call)))
+                names = {"text": source.text(call), "mode": mode, "cut": source.text(cut), "line": cut.lineno}
+                yield Finding("labels-interpolated", names, source.span(call), (attempt,), proved=False, seen=True,
+                              weight=8)  # fmt: skip
+
+
+def _mixing(source: Source) -> Iterator[tuple[ast.Call, str]]:
+    """The calls of `interpolate` with a mode that mixes."""
+    for node in source.nodes():
+        if isinstance(node, ast.Call) and called(node) in ("interpolate", "upsample"):
+            mode = next((one.value for one in node.keywords if one.arg == "mode"), None)
+            if isinstance(mode, ast.Constant) and mode.value in _MIXING:
+                yield node, mode.value
+
+
+def _cut_behind(source: Source, call: ast.Call) -> ast.Call | None:
+    """The call that cuts what an interpolation made, there or further down in its function, by its name."""
+    statement = source.statement_at(call.lineno)
+    names = {one.id for one in getattr(statement, "targets", ()) if isinstance(one, ast.Name)}
+    for node in ast.walk(source.scope_at(call.lineno)):
+        if isinstance(node, ast.Call) and called(node) in _CUTTING and isinstance(node.func, ast.Attribute):
+            inner = list(ast.walk(node.func.value))
+            read = any(isinstance(one, ast.Name) and one.id in names for one in inner) and node.lineno > call.lineno
+            compared = any(isinstance(one, ast.Compare) or _rounds(one) for one in inner)
+            if (read or call in inner) and not compared:
+                return node
+    return None
+
+
+def _rounds(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and called(node) in ("round", "round_", "argmax", "gt", "ge")
+
+
+def _nearest(source: Source, call: ast.Call) -> str:
+    """The call with the mode that takes the nearest value."""
+    kept = [*call.args, *(one for one in call.keywords if one.arg not in ("mode", "align_corners", "antialias"))]
+    given = ", ".join([*map(source.text, kept), 'mode="nearest"'])
+    return f"{source.text(call.func)}({given})"
