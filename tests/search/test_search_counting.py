@@ -14,6 +14,15 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "ids that are no counts need a row up to the largest": (
+        """
+        import numpy as np
+        import torch
+        items = np.array([3, 17, 40, 3, 8])
+        count = len(np.unique(items))
+        table = torch.nn.Embedding(count, 4)
+        table(torch.from_numpy(items)).sum().backward()
+        """, "len(np.unique(items))", "int(items.max()) + 1"),
     "links shifted by how many links there were, and not by how many points": (
         """
         import torch

@@ -12,7 +12,7 @@ from explainer.edits.evidence import Evidence, Tree
 from explainer.edits.generators.slices import editable, operands
 from explainer.edits.kinds.statements import delete_statement, insert_statement
 from explainer.edits.lines import EditError, changed
-from explainer.edits.place import Place, as_operand
+from explainer.edits.place import Place, as_operand, fitted
 from explainer.frozen import frozen
 from explainer.source import Source, called, loaded
 
@@ -79,6 +79,31 @@ def largest(evidence: Evidence) -> Iterator[Candidate]:
             made = [one for one in source.nodes() if isinstance(one, ast.Assign) and owner in _bound(source, one)]
             for one in made[:1]:
                 yield from _renumbered(evidence, source, one, owner, isinstance(node.func, ast.Attribute))  # type: ignore
+
+
+def distinct(evidence: Evidence) -> Iterator[Candidate]:
+    """`len(np.unique(ids))` -> `int(ids.max()) + 1`: a table needs a row for each number up to the largest id."""
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            found = _of_distinct(node)
+            if found is not None:
+                new = f"max({found[0]}) + 1" if found[1] else f"int({found[0]}.max()) + 1"
+                place = Place(source, node)  # type: ignore[arg-type]
+                yield from evidence.replaced(place, fitted(place, new), "replace", "rename", new=new, old=place.text)
+
+
+def _of_distinct(node: ast.AST) -> tuple[str, bool] | None:
+    """What is counted without repetitions, `ids` of `len(set(ids))`, and whether it is a plain list."""
+    if not isinstance(node, ast.Call):
+        return None
+    if called(node) == "nunique" and isinstance(node.func, ast.Attribute) and not node.args:
+        return ast.unparse(node.func.value), False
+    inner = node.args[0] if called(node) == "len" and len(node.args) == 1 else None
+    if not isinstance(inner, ast.Call) or called(inner) not in ("unique", "set") or inner.keywords:
+        return None
+    if inner.args:
+        return ast.unparse(inner.args[0]), called(inner) == "set"
+    return (ast.unparse(inner.func.value), False) if isinstance(inner.func, ast.Attribute) else None
 
 
 def _bound(source: Source, statement: ast.Assign) -> list[str]:

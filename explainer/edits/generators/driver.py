@@ -68,6 +68,7 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
         "dtype.as_index": 0,
         "counted.behind_start": 0,
         "index.ignored": -1,
+        "counts.distinct": -1,
         "index.made": 1,
         "index.lengths": 1,
         "index.shifted": 1,
