@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import linecache
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,6 +33,17 @@ class Broadcasts:
         """Put watched functions in the place of arithmetic."""
         for name in _METHODS:
             self.places.put(torch.Tensor, name, self._watched(torch.Tensor, getattr(torch.Tensor, name)))
+        self.places.put(torch, "where", self._choosing(torch.Tensor, torch.where))
+
+    def _choosing(self, kind: Any, plain: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(plain)
+        def noted(*args: Any, **words: Any) -> Any:
+            shapes = [one.shape for one in args if isinstance(one, kind)]
+            for one, other in itertools.pairwise(shapes) if self.spread is None else ():
+                self._compare(one, other)
+            return plain(*args, **words)
+
+        return noted
 
     def _watched(self, kind: Any, plain: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(plain)

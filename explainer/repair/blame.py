@@ -124,7 +124,8 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     if first is not None and not _strange(first, evidence):
         found[found.index(first)] = first = replace(first, score=first.score + BETTER)
     found.sort(key=lambda one: (_last(one), -one.score))
-    if own is not None and first is not None and (first.line == found[0].line or _unlikely(found[0], own)):
+    beside = first is not None and first.line == found[0].line and not first.counted.get("misplaced")
+    if own is not None and first is not None and (beside or _unlikely(found[0], own)):
         found = [first, *(one for one in found if one is not first)]
     first = found[0] if found else None
     if first is None or first.candidate.edits == known:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+from explainer.bindings import last_name
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.expressions import named, product, sized
@@ -128,6 +129,7 @@ def built_for(
         if not site.plain:
             old, asked = site.place.text, _asked(evidence)
             texts = dict.fromkeys([*named(value, _apart(site), old), *named(value, site.scope, old)])
+            texts = {text: None for text in texts if _divides(evidence, text)}
             before = f".out{argument[2:]}" if argument.startswith("in_") else "."  # what the layer before says itself
             for text in sorted(texts, key=lambda text: (-len(_words(text) & asked), not text.endswith(before))):
                 yield from _at_site(evidence, site, text, title, False, words)
@@ -167,6 +169,16 @@ def _first_built_for(evidence: Evidence, layer: Layer, argument: str, value: int
             words: dict[str, Any] = {"argument": argument, "layer": layer.type, "value": value}
             inner = Site(site.place.at(elements[0]), site.scope, site.call)
             yield from _at_site(evidence, inner, text, "set", False, words)
+
+
+def _divides(evidence: Evidence, text: str) -> bool:
+    """Whether a quotient's divisor divides something in the program: a size is no number of epochs' part."""
+    _, sign, divisor = text.partition(" // ")
+    if not sign or divisor.isdigit():
+        return True
+    rows = [node for source in evidence.sources_seen() for node in source.nodes() if isinstance(node, ast.BinOp)]
+    divisors = (last_name(one.right) for one in rows if isinstance(one.op, (ast.FloorDiv, ast.Div)))
+    return divisor.rpartition(".")[2] in divisors
 
 
 def _asked(evidence: Evidence) -> set[str]:
