@@ -103,5 +103,5 @@ def _name(clause: Clause) -> str:
 
 def unsaid(message: str, told: str, language: str) -> str:
     """A sentence with the values that a message names and an explanation does not; empty where it names them all."""
-    left = values(cleaned(message), told)
+    left = [one for one in values(cleaned(message), told) if one not in ("0", "1")]  # which tell nothing alone
     return word("c_values", language, values=word("listed", language).join(map(quoted, left))) if left else ""
