@@ -10,10 +10,20 @@ from typing import Any
 from explainer.dimensions import is_dimension
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
-from explainer.repair.atoms.common import expressions, integer, integers, lengths, number, proportional, wanted
+from explainer.repair.atoms.common import (
+    expressions,
+    integer,
+    integers,
+    lengths,
+    number,
+    proportional,
+    shape_of,
+    wanted,
+)
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.replay.recorders.taint import literals, value_of
+from explainer.source import called, loaded, stored
 
 _MOST = 8
 #: How far steps and layers are looked at for trees; how large a literal may become, and how many sizes it may make.
@@ -29,19 +39,23 @@ _BEYOND = 1.8
 def dimension(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`cat((a, b), dim=0)` -> `dim=1`: another dimension in place of one that is written."""
     beyond = _BEYOND * ("out of bounds" in evidence.message)
-    rank = max((len(shape) for shape, _ in (spot.step.before if spot.step else ())), default=4)
+    known = max((len(shape) for shape, _ in (spot.step.before if spot.step else ())), default=0)
+    rank = known or 4
     for node in _numbers(spot):
         value = number(node)
         if value is None or not is_dimension(spot.place.source, node):
             continue
         asked = value in evidence.said and "Dimension out of range" in evidence.message
-        others = [*range(rank), -1, -2]
+        plain = value >= 0 and (known > 1 or _is_table(spot, evidence, node))
+        others = [*range(rank), *(() if plain else (-1, -2))]  # which are two of them
         kept = {one % rank for one in _dimensions_beside(spot, node)}
+        along = _counted_along(spot, node, value)
         for new in dict.fromkeys(one for one in others if one % rank != value % rank or one == -1 != value):
             if new % rank in kept:  # `transpose(1, 1)` turns nothing
                 continue
             weight = beyond + 0.2 * abs(abs(new) - abs(value)) - _ASKED * asked
-            yield Offer("dimension", spot, node, str(new), "rank", weight)
+            twins = tuple((one, str(new)) for one in along)
+            yield Offer("dimension", spot, node, str(new), "rank", weight, twins=twins)
     for node in expressions(spot):
         values = [number(one) for one in node.elts] if isinstance(node, ast.Tuple) else []
         if len(values) > 1 and None not in values and all(is_dimension(spot.place.source, one) for one in node.elts):  # type: ignore[attr-defined]
@@ -51,6 +65,27 @@ def dimension(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             for more in {max(values) + 1, -1} if min(values) >= 0 else ():  # type: ignore[type-var, operator]
                 if more < rank:
                     yield Offer("dimension", spot, node, f"({', '.join(map(str, [*values, more]))})", "more", 0.4)
+
+
+def _is_table(spot: Spot, evidence: Evidence, node: ast.expr) -> bool:
+    """Whether a dimension is one of a tensor whose shape is known, and has more than one."""
+    call = spot.place.source.parent_of(node)
+    call = spot.place.source.parent_of(call) if isinstance(call, ast.keyword) else call
+    owner = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
+    return owner is not None and len(shape_of(spot, owner, evidence) or ()) > 1
+
+
+def _counted_along(spot: Spot, node: ast.expr, value: int) -> list[ast.expr]:
+    """The 1 of `x.size(1) - hits` below `hits = x.sum(1)`: how many there are along what is summed changes with it."""
+    source, statement = spot.place.source, spot.place.source.statement_at(node.lineno)
+    call = source.parent_of(node)
+    call = source.parent_of(call) if isinstance(call, ast.keyword) else call
+    owner = ast.unparse(call.func.value) if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
+    names = stored(statement) if isinstance(statement, ast.Assign) and owner else set()
+    below = [one for one in source.block_of(statement) if one.lineno > node.lineno and names & loaded(one)]
+    calls = [one for each in below for one in ast.walk(each) if isinstance(one, ast.Call) and called(one) == "size"]
+    return [one.args[0] for one in calls if one.args and number(one.args[0]) == value
+            and isinstance(one.func, ast.Attribute) and ast.unparse(one.func.value) == owner]  # fmt: skip
 
 
 def _dimensions_beside(spot: Spot, node: ast.expr) -> list[int]:
