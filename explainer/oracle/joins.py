@@ -22,6 +22,7 @@ class Joins:
         self.mixed: dict[str, Any] | None = None
         self._turned: dict[int, tuple[Any, Any]] = {}
         self._strides: dict[int, tuple[Any, Any]] = {}
+        self._joined: dict[int, Any] = {}
 
     def watch(self, torch: Any) -> None:
         """Put watched functions in the place of those that turn, copy and reshape."""
@@ -49,6 +50,10 @@ class Joins:
         held = self._strides.get(id(given))
         strides = held[1] if held is not None else given.stride()
         mixed, turned = mixes(given.shape, strides, made.shape), self._turn(given)
+        if id(given) in self._joined and shifts(given.shape, made.shape):
+            mixed = CROSSED
+        if not given.is_contiguous() and made.data_ptr() != given.data_ptr() and len(self._joined) < 1000:
+            self._joined[id(made)] = made
         if mixed == CROSSED or (mixed == TURNED and turned is not None):
             self.mixed = {"at": list(self.places.at(self.places.innermost())), "turned": turned}
 
@@ -98,3 +103,18 @@ def mixes(before: Sequence[int], strides: Sequence[int], after: Sequence[int]) -
             return TURNED
         first = False
     return None
+
+
+def shifts(before: Sequence[int], after: Sequence[int]) -> bool:
+    """Whether sizes are neither joined nor split by a reshape, but shifted across each other: [60, 20] to [240, 5]."""
+    left, right = [size for size in before if size > 1], [size for size in after if size > 1]
+    while left and right:
+        group, goal = [left.pop(0)], [right.pop(0)]
+        while math.prod(group) != math.prod(goal):
+            rows, rest = (group, left) if math.prod(group) < math.prod(goal) else (goal, right)
+            if not rest:
+                return True
+            rows.append(rest.pop(0))
+        if len(group) > 1 and len(goal) > 1:
+            return True
+    return False

@@ -8,7 +8,7 @@ from explainer.diagnosis import Edit
 from explainer.oracle import source
 from explainer.oracle.alignments import other_alignments
 from explainer.oracle.gradients import Gradients
-from explainer.oracle.joins import CROSSED, TURNED, mixes
+from explainer.oracle.joins import CROSSED, TURNED, mixes, shifts
 from explainer.oracle.judge import judged
 from explainer.oracle.places import Places
 
@@ -250,3 +250,18 @@ def test_a_number_that_only_these_data_lacked_is_in_doubt(before: str, after: st
 )
 def test_what_another_part_of_a_split_holds_is_told(before: str, after: str, other: bool) -> None:
     assert source.takes_other_part([Edit("main.py", 1, 1, before, after)]) is other
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shifted"),
+    [
+        ((60, 20), (240, 5), True),  # rows of other samples and steps
+        ((60, 20), (60, 4, 5), False),
+        ((12, 5, 20), (60, 20), False),
+        ((1, 60, 20), (60, 1, 20), False),
+    ],
+)
+def test_sizes_that_are_neither_joined_nor_split_are_shifted(
+    before: tuple[int, ...], after: tuple[int, ...], shifted: bool
+) -> None:
+    assert shifts(before, after) == shifted
