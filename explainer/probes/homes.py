@@ -158,7 +158,7 @@ _PROBES = {
     "shape.depthwise": "depthwise_groups",
     "shape.exported": "exported_for",
     "shape.indices": "out_of_range two_signs if_too_large size_along one_hot_range",
-    "shape.listed": "weights_listed",
+    "shape.listed": "numbers_listed weights_listed",
     "shape.modes": "run_in_training",
     "shape.offsets": "ends_as_offsets",
     "shape.outputs": "shared_output",

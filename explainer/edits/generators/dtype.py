@@ -270,11 +270,18 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
     for place in [*inner, operand.place, *outer]:
         if place is not None and operand.place is None and _elsewhere_too(place):
             yield from _copied(evidence, place)
-        elif place is not None and editable(place):
+        elif place is not None and editable(place) and not _asked_for(place):
             yield from _cast_at(evidence, place, method, operand.dtype)
     for step in alike[-1:] if method == "long()" else ():
         if step.places and step.function in _SPACED and editable(step.places[0]):
             yield from _cast_at(evidence, step.places[0], "round().long()", operand.dtype)
+
+
+def _asked_for(place: Place) -> bool:
+    """Whether a dtype is a setting of the program, `net.to(getattr(torch, args.dtype))`: another would undo that."""
+    node = place.node
+    given = [ast.unparse(one) for one in node.args] if isinstance(node, ast.Call) and called(node) == "to" else []
+    return any("dtype" in one for one in given)
 
 
 def _elsewhere_too(place: Place) -> bool:

@@ -1,10 +1,11 @@
-"""Class weights written as a list of numbers, which a new class left one too short."""
+"""Constants written as a list of numbers, a weight or a mean each, which a new class or feature left too short."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
 
+from explainer.bindings import only_value
 from explainer.facts import SpanFact
 from explainer.probes import probe
 from explainer.probes.decided import given
@@ -12,7 +13,7 @@ from explainer.probes.files import calls_named
 from explainer.probes.literals import setting
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.source import Source
+from explainer.source import Source, of_self
 
 #: What takes a factor for each class, and how far a list is followed back from there.
 _LOSSES = ("CrossEntropyLoss", "NLLLoss", "cross_entropy", "nll_loss")
@@ -40,9 +41,33 @@ def _lists(scene: Scene, source: Source, node: ast.AST, left: int) -> Iterator[t
         if isinstance(one, (ast.List, ast.Tuple)) and one.elts and all(map(_is_number, one.elts)):
             yield source, one
         elif isinstance(one, (ast.Name, ast.Attribute, ast.Subscript)):
-            at = given(scene, source, one, ()) if isinstance(one, ast.Name) else setting(scene, one)
+            at = _bound(scene, source, one)
             yield from _lists(scene, *at, left - 1) if at is not None and at[1] is not node else ()
+
+
+def _bound(scene: Scene, source: Source, node: ast.expr) -> tuple[Source, ast.AST] | None:
+    """What a name, an attribute of the object or a setting stands for."""
+    if isinstance(node, ast.Name):
+        return given(scene, source, node, ())
+    own = only_value(source.class_at(node.lineno), source.text(node)) if of_self(node) else None
+    return (source, own) if own is not None else setting(scene, node)
 
 
 def _is_number(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+@probe
+def numbers_listed(scene: Scene) -> SpanFact | None:
+    """The list of numbers behind an operand of arithmetic, as long as one of two sizes that do not fit together.
+
+    `detail`: `count`, how many it holds; `other`, the other size.
+    """
+    sizes = [str(scene.captures.get(name) or "") for name in ("a", "b")]
+    failing = scene.failing
+    rows = _lists(scene, failing.source, failing.node, _MOST) if failing is not None else ()
+    found = [(source, node) for source, node in rows if str(len(node.elts)) in sizes]
+    if not found or len(set(sizes)) < 2:
+        return None
+    count = len(found[0][1].elts)
+    return span_fact(*found[0], count=count, other=next(one for one in sizes if one != str(count)))

@@ -222,7 +222,7 @@ def unwrap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`self.proj(y.transpose(1, 2))` -> `self.proj(y)`: a change of layout, dtype or graph taken away."""
     for node in calls(spot):
         name = called(node)
-        if name not in TURNS:
+        if name not in TURNS or (name == "to" and "dtype" in ast.unparse(node)):  # which a setting asks for
             continue
         function = node.func
         if isinstance(function, ast.Attribute) and not (
