@@ -129,3 +129,18 @@ def test_no_value_is_differentiated_by_itself(runner: Runner) -> None:
         "self, places", "places"
     )
     assert_never_offered(runner, program, "grad(places.sum(), places")
+
+
+def test_a_sample_that_is_one_tensor_is_not_taken_apart(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch.utils.data import DataLoader
+        class Rows:
+            def __len__(self):
+                return 4
+            def __getitem__(self, at):
+                return torch.ones(3 + at)
+        for batch in DataLoader(Rows(), batch_size=2):
+            len(batch)
+        """
+    assert_never_offered(runner, program, "zip(*batch)))")

@@ -114,13 +114,24 @@ def collated(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def _in_lists(evidence: Evidence) -> Iterator[Candidate]:
-    """`collate_fn=lambda batch: tuple(zip(*batch))`: each part of the samples in a tuple of its own."""
-    for source in evidence.sources_seen():
+    """`collate_fn=lambda batch: tuple(zip(*batch))`: each part of the samples in a tuple of its own.
+
+    Of a sample that is one tensor, or a dict, `zip` would take the entries, or the keys.
+    """
+    for source in evidence.sources_seen() if _of_parts(evidence) else ():
         for node in source.nodes():
             if isinstance(node, ast.Call) and _is_loader(node):
                 call = Place(source, node)
                 edits = partial(add_argument, call, "collate_fn=lambda batch: tuple(zip(*batch))")
                 yield from evidence.made(edits, "set-argument", call, "kept-objects")
+
+
+def _of_parts(evidence: Evidence) -> bool:
+    """Whether every sample that the program's data sets hand out is a tuple that is written there."""
+    methods = [one for source in evidence.sources_seen() for one in source.nodes()
+               if isinstance(one, ast.FunctionDef) and one.name == "__getitem__"]  # fmt: skip
+    handed = [one.value for method in methods for one in ast.walk(method) if isinstance(one, ast.Return)]
+    return bool(handed) and all(isinstance(one, ast.Tuple) and len(one.elts) > 1 for one in handed)
 
 
 def filled(evidence: Evidence) -> Iterator[Candidate]:
