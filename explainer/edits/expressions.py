@@ -176,3 +176,13 @@ def bends_formula(parent: ast.AST | None, node: ast.AST, value: int) -> bool:
     old = node.value if isinstance(node, ast.Constant) else None
     quotient = any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv) for one in ast.walk(other))
     return quotient and type(old) is int and abs(old - value) > 1
+
+
+def last_cut(node: ast.AST, rank: int) -> ast.Slice | None:
+    """`:n` of `x[:, :n]` and `x[..., :n]`, which cut the last of `rank` dimensions alone; None of any other."""
+    if not isinstance(node, ast.Subscript):
+        return None
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    whole = all(ast.unparse(one) in (":", "...") for one in parts[:-1])
+    reaches = len(parts) == rank or any(ast.unparse(one) == "..." for one in parts)
+    return parts[-1] if whole and reaches and isinstance(parts[-1], ast.Slice) else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from explainer.oracle.places import Places
@@ -83,18 +83,10 @@ def mixes(before: Sequence[int], strides: Sequence[int], after: Sequence[int]) -
     rows = [(size, stride) for size, stride in zip(before, strides, strict=True) if size > 1]
     if [stride for _, stride in rows] == sorted((stride for _, stride in rows), reverse=True):
         return None
-    left, right = list(rows), [size for size in after if size > 1]
     first = True
-    while left and right:
-        group, goal = [left.pop(0)], [right.pop(0)]
-        while math.prod([size for size, _ in group]) != math.prod(goal):
-            smaller = math.prod([size for size, _ in group]) < math.prod(goal)
-            if not (left if smaller else right):
-                return CROSSED
-            if smaller:
-                group.append(left.pop(0))
-            else:
-                goal.append(right.pop(0))
+    for group, goal in _groups(rows, after):
+        if not goal:
+            return CROSSED
         turned = [stride for _, stride in group] != sorted((stride for _, stride in group), reverse=True)
         sizes = [size for size, _ in group]
         if turned and len(group) > 1 and len(goal) > 1 and (sizes[0] % goal[0] or sorted(sizes) == sorted(goal)):
@@ -107,14 +99,22 @@ def mixes(before: Sequence[int], strides: Sequence[int], after: Sequence[int]) -
 
 def shifts(before: Sequence[int], after: Sequence[int]) -> bool:
     """Whether sizes are neither joined nor split by a reshape, but shifted across each other: [60, 20] to [240, 5]."""
-    left, right = [size for size in before if size > 1], [size for size in after if size > 1]
+    rows = [(size, 0) for size in before if size > 1]
+    return any(not goal or (len(group) > 1 and len(goal) > 1) for group, goal in _groups(rows, after))
+
+
+def _groups(rows: Sequence[tuple[int, int]], after: Sequence[int]) -> Iterator[tuple[list[tuple[int, int]], list[int]]]:
+    """Which sizes, each with its stride, become which of those after; where they do not come out, nothing of these."""
+    left, right = list(rows), [size for size in after if size > 1]
     while left and right:
         group, goal = [left.pop(0)], [right.pop(0)]
-        while math.prod(group) != math.prod(goal):
-            rows, rest = (group, left) if math.prod(group) < math.prod(goal) else (goal, right)
-            if not rest:
-                return True
-            rows.append(rest.pop(0))
-        if len(group) > 1 and len(goal) > 1:
-            return True
-    return False
+        while (entries := math.prod([size for size, _ in group])) != math.prod(goal):
+            smaller = entries < math.prod(goal)
+            if not (left if smaller else right):
+                yield group, []
+                return
+            if smaller:
+                group.append(left.pop(0))
+            else:
+                goal.append(right.pop(0))
+        yield group, goal

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from made_spots import F32, SCOPE, applied, spot_of
+from made_spots import SCOPE, applied, spot_of
 
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place
-from explainer.frozen import replace
 from explainer.repair.atoms import ATOMS
 from explainer.repair.prior import ATOM, cost
 from explainer.repair.spots import Spot
@@ -333,29 +332,6 @@ ALONE = [
 @pytest.mark.parametrize(("atom", "text", "message"), ALONE, ids=lambda one: str(one)[:40])
 def test_an_atom_leaves_alone_what_it_does_not_know(atom, text, message):
     assert not offered(atom, text, message) - {""}
-
-
-def test_only_who_calls_what_failed_gives_it_less():
-    spot, evidence = spot_of("f(x)", "index 5 with 3", role="caller")
-    assert "f(x[:, -cin:])" in {applied(one) for one in ATOMS["crop"](spot, evidence)}
-    spot, evidence = spot_of("f(x)", "index 5 with 3", role="crash")
-    assert not list(ATOMS["crop"](spot, evidence))
-
-
-def test_what_is_made_once_for_a_full_batch_is_cut_to_the_batch_at_hand():
-    spot, evidence = spot_of("for x in rows:\n    f(x, z)", role="crash")
-    spot = replace(spot, scope={**SCOPE, "z": [[9], F32]})
-    evidence.passed = True
-    assert {applied(one) for one in ATOMS["leading"](spot, evidence)} == {"    f(x, z[:x.size(0)])"}
-
-
-def test_a_literal_is_solved_for_the_size_that_is_made_of_it():
-    spot, evidence = spot_of("f(32)", "50 against 65", role="number")
-    side = ["lit", ["model.py", 1, 1, 2, 4], 32]
-    tokens = ["op", "**", ["op", "//", side, ["const", 4], None, 8], ["const", 2], None, 64]
-    evidence.steps.append(Step("add", (), (), (), (), (["op", "+", tokens, ["const", 1], None, 65],), None))
-    spot = Spot(spot.place.at(spot.place.node.args[0]), "number", 1)
-    assert [one.text for one in ATOMS["solved"](spot, evidence)] == ["28"]
 
 
 def test_every_atom_has_examples_and_a_cost():

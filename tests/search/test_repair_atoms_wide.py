@@ -7,6 +7,7 @@ from made_spots import F32, SCOPE, applied, spot_of
 
 from explainer.edits.evidence import Call, Evidence, Layer, Step
 from explainer.edits.place import Place
+from explainer.frozen import replace
 from explainer.repair.atoms import ATOMS
 from explainer.repair.atoms.signatures import lacking
 from explainer.repair.spots import Spot
@@ -131,3 +132,26 @@ def test_how_many_a_mask_chooses_is_no_length_of_a_number():
 def test_numbers_that_start_again_at_a_length_are_as_many_as_are_counted():
     spot, evidence = spot_of("n = len(x)\ny = k % len(x)")
     assert not any(one.text.startswith("len(x)") for one in ATOMS["measure"](spot, evidence))
+
+
+def test_only_who_calls_what_failed_gives_it_less():
+    spot, evidence = spot_of("f(x)", "index 5 with 3", role="caller")
+    assert "f(x[:, -cin:])" in {applied(one) for one in ATOMS["crop"](spot, evidence)}
+    spot, evidence = spot_of("f(x)", "index 5 with 3", role="crash")
+    assert not list(ATOMS["crop"](spot, evidence))
+
+
+def test_what_is_made_once_for_a_full_batch_is_cut_to_the_batch_at_hand():
+    spot, evidence = spot_of("for x in rows:\n    f(x, z)", role="crash")
+    spot = replace(spot, scope={**SCOPE, "z": [[9], F32]})
+    evidence.passed = True
+    assert {applied(one) for one in ATOMS["leading"](spot, evidence)} == {"    f(x, z[:x.size(0)])"}
+
+
+def test_a_literal_is_solved_for_the_size_that_is_made_of_it():
+    spot, evidence = spot_of("f(32)", "50 against 65", role="number")
+    side = ["lit", ["model.py", 1, 1, 2, 4], 32]
+    tokens = ["op", "**", ["op", "//", side, ["const", 4], None, 8], ["const", 2], None, 64]
+    evidence.steps.append(Step("add", (), (), (), (), (["op", "+", tokens, ["const", 1], None, 65],), None))
+    spot = Spot(spot.place.at(spot.place.node.args[0]), "number", 1)
+    assert [one.text for one in ATOMS["solved"](spot, evidence)] == ["28"]

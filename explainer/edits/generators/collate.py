@@ -9,8 +9,9 @@ from functools import partial
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
+from explainer.edits.expressions import last_cut
 from explainer.edits.generators.joined import functional
-from explainer.edits.generators.samples import parts_returned
+from explainer.edits.generators.samples import of_parts, parts_returned
 from explainer.edits.generators.slices import channels, parting
 from explainer.edits.kinds.arguments import add_argument
 from explainer.edits.kinds.samples import with_collate
@@ -118,20 +119,9 @@ def _in_lists(evidence: Evidence) -> Iterator[Candidate]:
 
     Of a sample that is one tensor, or a dict, `zip` would take the entries, or the keys.
     """
-    for source in evidence.sources_seen() if _of_parts(evidence) else ():
-        for node in source.nodes():
-            if isinstance(node, ast.Call) and _is_loader(node):
-                call = Place(source, node)
-                edits = partial(add_argument, call, "collate_fn=lambda batch: tuple(zip(*batch))")
-                yield from evidence.made(edits, "set-argument", call, "kept-objects")
-
-
-def _of_parts(evidence: Evidence) -> bool:
-    """Whether every sample that the program's data sets hand out is a tuple that is written there."""
-    methods = [one for source in evidence.sources_seen() for one in source.nodes()
-               if isinstance(one, ast.FunctionDef) and one.name == "__getitem__"]  # fmt: skip
-    handed = [one.value for method in methods for one in ast.walk(method) if isinstance(one, ast.Return)]
-    return bool(handed) and all(isinstance(one, ast.Tuple) and len(one.elts) > 1 for one in handed)
+    for call in _loaders(evidence) if of_parts(evidence) else ():
+        edits = partial(add_argument, call, "collate_fn=lambda batch: tuple(zip(*batch))")
+        yield from evidence.made(edits, "set-argument", call, "kept-objects")
 
 
 def filled(evidence: Evidence) -> Iterator[Candidate]:
@@ -151,12 +141,8 @@ def _cut_to(node: ast.AST, rank: int) -> ast.expr | None:
     """`n` of `x[..., :n]`, which cuts the last dimension alone; None of other expressions."""
     if not isinstance(node, ast.Subscript) or not isinstance(node.value, (ast.Name, ast.Attribute)):
         return None
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    whole = [ast.unparse(one) in (":", "...") for one in parts[:-1]]
-    last = parts[-1]
-    reaches = len(parts) == rank or any(ast.unparse(one) == "..." for one in parts)
-    cut = isinstance(last, ast.Slice) and last.lower is None and last.step is None
-    return last.upper if cut and all(whole) and reaches else None  # type: ignore[attr-defined]
+    cut = last_cut(node, rank)
+    return cut.upper if cut is not None and cut.lower is None and cut.step is None else None
 
 
 def _at_the_end(crash: Step) -> bool:
@@ -172,16 +158,17 @@ def padded_lists(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def _with_function(evidence: Evidence, text: str, title: str) -> Iterator[Candidate]:
+    for call in _loaders(evidence):
+        yield from evidence.made(partial(_edits, call, text), "set-argument", call, title)
+
+
+def _loaders(evidence: Evidence) -> Iterator[Place]:
+    """The calls that make a loader and give it no `collate_fn`."""
     for source in evidence.sources_seen():
         for node in source.nodes():
-            if isinstance(node, ast.Call) and _is_loader(node):
-                call = Place(source, node)
-                yield from evidence.made(partial(_edits, call, text), "set-argument", call, title)
-
-
-def _is_loader(node: ast.Call) -> bool:
-    name = called(node)
-    return name == "DataLoader" and not any(word.arg == "collate_fn" for word in node.keywords)
+            loader = isinstance(node, ast.Call) and called(node) == "DataLoader"
+            if loader and not any(word.arg == "collate_fn" for word in node.keywords):  # type: ignore[attr-defined]
+                yield Place(source, node)  # type: ignore[arg-type]
 
 
 def _edits(call: Place, function: str) -> tuple[Edit, ...]:

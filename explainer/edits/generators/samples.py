@@ -38,6 +38,13 @@ def parts_returned(evidence: Evidence) -> Iterator[Place]:
         yield from (method.at(part) for part in _returned(method.node) if not isinstance(part, ast.Constant))
 
 
+def of_parts(evidence: Evidence) -> bool:
+    """Whether every sample that the program's data sets hand out is a tuple that is written there."""
+    methods = [one.node for one in _methods(evidence, "__getitem__")]
+    handed = [one.value for method in methods for one in ast.walk(method) if isinstance(one, ast.Return)]
+    return bool(handed) and all(isinstance(one, ast.Tuple) and len(one.elts) > 1 for one in handed)
+
+
 def returned_as(evidence: Evidence, step: Step) -> Iterator[Place]:
     """The parts of what a `__getitem__` returns that are a step's result, or a part of it, under a name of its own.
 

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence, Step
+from explainer.edits.expressions import last_cut
 from explainer.edits.place import Place
 from explainer.repair.atoms.common import expressions, integer, number, shape_of, text
 from explainer.repair.offer import Offer
@@ -45,7 +46,7 @@ def _most(spot: Spot, part: ast.expr) -> int | None:
 def seam(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`n_numbers = 5` -> `n_numbers = 6`, where `x[:, n_numbers:]` cuts what was joined of 6 and 4 features."""
     nodes = {id(node): node for node in expressions(spot) if number(node) is not None}
-    for bound, seams in _beside_seams(evidence):
+    for bound, seams in _beside_seams(evidence) if nodes else ():
         own = Spot(bound, "slice", 0, None, scope=scope_at(evidence, bound))
         value = integer(own, bound.node)
         if value is None or not seams or value in seams:
@@ -68,15 +69,8 @@ def _beside_seams(evidence: Evidence) -> Iterator[tuple[Place, list[int]]]:
 
 def _last_bound(node: ast.AST, rank: int) -> ast.expr | None:
     """`n` of `x[:, n:]` and `x[..., :n]`, which cut the last dimension alone."""
-    if not isinstance(node, ast.Subscript):
-        return None
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    whole = all(ast.unparse(one) in (":", "...") for one in parts[:-1])
-    reaches = len(parts) == rank or any(ast.unparse(one) == "..." for one in parts)
-    cut = parts[-1]
-    if not whole or not reaches or not isinstance(cut, ast.Slice) or (cut.lower is None) == (cut.upper is None):
-        return None
-    return cut.lower or cut.upper
+    cut = last_cut(node, rank)
+    return (cut.lower or cut.upper) if cut is not None and (cut.lower is None) != (cut.upper is None) else None
 
 
 def _seams(evidence: Evidence, at: int) -> list[int]:

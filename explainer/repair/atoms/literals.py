@@ -23,7 +23,7 @@ from explainer.repair.atoms.common import (
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.replay.recorders.taint import literals, value_of
-from explainer.source import called, loaded, stored
+from explainer.source import Source, called, loaded, stored
 
 _MOST = 8
 #: How far steps and layers are looked at for trees; how large a literal may become, and how many sizes it may make.
@@ -69,18 +69,22 @@ def dimension(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 def _is_table(spot: Spot, evidence: Evidence, node: ast.expr) -> bool:
     """Whether a dimension is one of a tensor whose shape is known, and has more than one."""
-    call = spot.place.source.parent_of(node)
-    call = spot.place.source.parent_of(call) if isinstance(call, ast.keyword) else call
-    owner = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
+    owner = _owner(spot.place.source, node)
     return owner is not None and len(shape_of(spot, owner, evidence) or ()) > 1
+
+
+def _owner(source: Source, node: ast.expr) -> ast.expr | None:
+    """What the method is called on that is given an argument, by its keyword too: `x` of `x.sum(dim=1)`."""
+    call = source.parent_of(node)
+    call = source.parent_of(call) if isinstance(call, ast.keyword) else call
+    return call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
 
 
 def _counted_along(spot: Spot, node: ast.expr, value: int) -> list[ast.expr]:
     """The 1 of `x.size(1) - hits` below `hits = x.sum(1)`: how many there are along what is summed changes with it."""
     source, statement = spot.place.source, spot.place.source.statement_at(node.lineno)
-    call = source.parent_of(node)
-    call = source.parent_of(call) if isinstance(call, ast.keyword) else call
-    owner = ast.unparse(call.func.value) if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else ""
+    along = _owner(source, node)
+    owner = ast.unparse(along) if along is not None else ""
     names = stored(statement) if isinstance(statement, ast.Assign) and owner else set()
     below = [one for one in source.block_of(statement) if one.lineno > node.lineno and names & loaded(one)]
     calls = [one for each in below for one in ast.walk(each) if isinstance(one, ast.Call) and called(one) == "size"]
