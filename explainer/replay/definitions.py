@@ -40,12 +40,13 @@ def compiled(path: str, lines: Sequence[str], node: tuple[Any, ...], free: tuple
     tree = ast.parse(above + textwrap.dedent("\n".join(lines)))
     function: Any = tree.body[0]
     function.decorator_list = []
+    owner = node[0].name if len(node) > 1 else "C"  # which is global, as in `super(Net, self).__init__()`
     holder = "\n".join([f"def outer({', '.join(one for one in free if one != '__class__')}):",
-                        f" class {node[0].name if len(node) > 1 else 'C'}:", "  pass"])  # fmt: skip
+                        f" global {owner}", f" class {owner}:", "  pass"])  # fmt: skip
     outer = ast.parse(holder)
     definition: Any = outer.body[0]
     if len(node) > 1:
-        definition.body[0].body = [function]
+        definition.body[1].body = [function]
     else:
         definition.body = [function]
     return _code_named(compile(outer, path, "exec"), function.name)
