@@ -190,7 +190,7 @@ def of_search(family: str, scene: Scene, known: Remedy, named: Span | None = Non
         searched = family in FOLLOWED and len(_checker(scene).tried) >= SEARCHED
         return replace(known, refuted=known.refuted or searched)
     if own and first.candidate.edits == own:
-        return replace(known, proves=known.proves and blame.share >= KEPT and not blame.fits)
+        return replace(known, proves=known.proves and blame.share >= KEPT and not blame.odd)
     verdicts = with_ties(_checker(scene), blame.verdicts(_checker(scene)))
     told_by_rule = named is not None and first.line == (named.file, named.line)
     least = UNSURE if first.forgets or first.counted.get("came-along") else UNLIKELY  # which has a sign against it
@@ -259,7 +259,7 @@ def _widened(family: str, scene: Scene, evidence: Any, own: tuple[Edit, ...]) ->
     blame = partial(_blamed, scene, evidence, own)
     known, wide = blame(), False
     told = drops(scene)
-    if family in WIDE and (known.share < LIKELY or known.odd or told):
+    if family in WIDE and (known.share < LIKELY or known.fits or told):
         offered = generated(evidence, family)
         if not own:
             surely(made, offered, progress)

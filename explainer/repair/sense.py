@@ -10,8 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeGuard
 
 from explainer.dimensions import MODULES
+from explainer.edits.candidate import Candidate
+from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import bends_formula
-from explainer.repair.agreement import parsed
+from explainer.repair.agreement import parsed, whole
 from explainer.repair.atoms.common import bound_below
 from explainer.repair.offer import Offer
 from explainer.source import Source, called, loaded, stored
@@ -39,6 +41,19 @@ def reads_unbound(offer: Offer) -> bool:
     known = _bound(source, line)
     beside = _of_comprehensions(source, offer.node) | offer.spot.scope.keys()
     return known is not None and any(name in bound_below(source, line) or name not in known | beside for name in come)
+
+
+def lacks_name(candidate: Candidate, evidence: Evidence) -> bool:
+    """Whether a candidate's one edit reads a name that nothing has bound there, as a row of another function has it."""
+    source = evidence.sources(candidate.culprit.file)
+    if len(candidate.edits) > 1 or source is None:  # others may bind it
+        return False
+    before, after = whole(candidate.edits[0], evidence)
+    if before is None or after is None:
+        return False
+    known = _bound(source, candidate.edits[0].start_line)
+    come = loaded(after) - loaded(before) - _named_in(after)
+    return known is not None and bool(come - known)
 
 
 def changes_kind(offer: Offer) -> bool:

@@ -17,6 +17,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.generators.chains import followed
 from explainer.edits.generators.driver import found_in
 from explainer.repair.agreement import forgets
+from explainer.repair.sense import lacks_name
 from explainer.repair.siblings import together
 from explainer.repair.space import Proposal, space
 from explainer.replay.sieve import MOVED, OTHER, PASSES, SAME, UNKNOWN
@@ -38,8 +39,9 @@ _BEHIND = {PASSES: -1.2, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
 UNSIEVED = ("order", "copied", "block", "detach", "severed", "dropped", "level")
 #: What an edit costs more that is made at sibling statements too, and how many such are run.
 _BESIDE, SIBLINGS = 0.2, 8
-#: How many of one kind at one line are run, and how many of a kind that is not sieved: more where only those can help.
-_ALIKE, _UNTOLD = 4, 6
+#: How many of one kind at one line are run, of those that get past the failing call, and of a kind that is not sieved:
+#: more where only those can help.
+_ALIKE, _PAST, _UNTOLD = 4, 12, 6
 UNTOLD = {"autograd": 16, "inplace": 16, "amp": 16}
 #: A number that is worked out: smaller ones are dimensions and counts as well.
 _NUMBER = re.compile(r"(?<![\w.])(?:[4-9]|\d\d+)(?![\w.])")
@@ -52,7 +54,7 @@ SECOND = 8
 def generated(evidence: Evidence, family: str) -> Iterator[Proposal]:
     """What the generators of a family offer, the surest first."""
     for one in found_in(evidence, family):
-        if not cancels(one):
+        if not cancels(one) and not lacks_name(one, evidence):
             yield Proposal(one, GENERATED + TIER * one.tier)
 
 
@@ -139,18 +141,18 @@ def _together(fates: Sequence[tuple[Proposal, str]], evidence: Evidence) -> Iter
 
 def _queue(fates: Iterable[tuple[Proposal, str]], untold: int = _UNTOLD) -> list[Proposal]:
     """What is worth a whole run, the best first, with a few of one kind at one line."""
-    kept = [replace(one, cost=one.cost + _BEHIND[fate]) for one, fate in fates if fate in _BEHIND]
-    kept.sort(key=lambda one: one.cost)
+    kept = [(replace(one, cost=one.cost + _BEHIND[fate]), fate) for one, fate in fates if fate in _BEHIND]
+    kept.sort(key=lambda row: row[0].cost)
     return list(_spread(kept, untold))[:RUNS]
 
 
-def _spread(ranked: Iterable[Proposal], untold: int) -> Iterator[Proposal]:
+def _spread(ranked: Iterable[tuple[Proposal, str]], untold: int) -> Iterator[Proposal]:
     met: Counter[Any] = Counter()
-    for one in ranked:
+    for one, fate in ranked:
         key = (_line(one.candidate), one.atom or one.candidate.kind)
         met[key] += 1
         met[one.atom] += one.atom in UNSIEVED
-        if met[key] <= _ALIKE and met[one.atom] <= untold:
+        if met[key] <= (_PAST if fate == PASSES else _ALIKE) and met[one.atom] <= untold:
             yield one
 
 
