@@ -21,6 +21,8 @@ _POSITIONS: Mapping[str, Sequence[int]] = {
 }  # fmt: skip
 _ALL = ("permute",)
 _JOINING = ("cat", "stack", "concat")
+#: From which number on none is a dimension: `Transformer(dim=64)` says how wide a model is.
+_NO_RANK = 10
 #: What modules with functions of tensors are called.
 MODULES = ("torch", "F", "nn", "np", "functional", "einops")
 
@@ -31,7 +33,7 @@ def is_dimension(source: Source, node: ast.AST) -> bool:
     while isinstance(parent, (ast.Tuple, ast.List)):
         node, parent = parent, source.parent_of(parent)
     if isinstance(parent, ast.keyword):
-        return parent.arg in DIMENSIONS
+        return parent.arg in DIMENSIONS and not _is_size(node)
     if isinstance(parent, ast.Subscript) and parent.slice is node:
         return isinstance(parent.value, ast.Attribute) and parent.value.attr == "shape"
     if not isinstance(parent, ast.Call) or node not in parent.args:
@@ -43,6 +45,12 @@ def is_dimension(source: Source, node: ast.AST) -> bool:
     shift = 1 if _of_module(parent) and name not in _JOINING and name not in ("chunk", "split", "topk", "roll") else 0
     shift = 1 if _of_module(parent) and name in ("chunk", "split", "topk", "roll", "repeat_interleave") else shift
     return name in _POSITIONS and (at - shift in _POSITIONS[name] or (name in _ALL and at >= shift))
+
+
+def _is_size(node: ast.AST) -> bool:
+    """Whether a number that is written is, or one of several are, more than any tensor has dimensions."""
+    values = [one.value for one in ast.walk(node) if isinstance(one, ast.Constant)]
+    return any(isinstance(value, int) and value >= _NO_RANK for value in values)
 
 
 def _of_module(call: ast.Call) -> bool:

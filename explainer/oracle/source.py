@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from explainer.diagnosis import Edit
+from explainer.source import of_self
 
 #: What hands back memory of its own: what is written there reaches nobody else.
 _COPIES = ("clone", "contiguous", "float", "double", "half", "long", "int", "bool", "to", "repeat", "copy", "deepcopy")
@@ -109,6 +110,8 @@ def puts_in(edits: Iterable[Edit]) -> bool:
 def cuts_off(edits: Iterable[Edit]) -> bool:
     """Whether an edit puts a subscript in that takes a part of something; of a shape it takes sizes.
 
+    What a module keeps is no input of it.
+
     A cut that stood there and is made along another dimension is the program's own: `[:n]` -> `[:, :n]`.
     """
     return any(_parts(edit.after) - _parts(edit.before) for edit in edits)
@@ -119,7 +122,7 @@ def _parts(text: str | None) -> Counter[str]:
     taken = [
         one
         for one in nodes_of(text)
-        if isinstance(one, ast.Subscript) and not _PLAIN_SIZES.search(ast.unparse(one.value))
+        if isinstance(one, ast.Subscript) and not of_self(one.value) and not _PLAIN_SIZES.search(ast.unparse(one.value))
     ]
     return Counter(_cut(one.slice) for one in taken if _PART.search(ast.unparse(one.slice)))
 

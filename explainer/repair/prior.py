@@ -17,6 +17,7 @@ ATOM: Mapping[str, float] = {
     "slice": 0.5,
     "recut": 0.1,
     "seam": 0.1,
+    "kept": 0.1,
     "sizes": 0.5,
     "layout": 1.4,
     "usual": 0.1,
@@ -54,6 +55,7 @@ ATOM: Mapping[str, float] = {
     "sides": 0.1,
     "division": 0.2,
     "condition": 0.3,
+    "guard": 0.1,
     "literal": 1.4,
     "solved": 0.3,
     "drop": 1.3,
@@ -63,6 +65,7 @@ ATOM: Mapping[str, float] = {
     "rebound": 0.3,
     "branched": 0.2,
     "mapped": 0.1,
+    "encoded": 0.1,
     "order": 1.2,
     "adjusted": 0.2,
     "detach": 0.4,
@@ -190,7 +193,7 @@ _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so"
             "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
-           "marked", "stepped", "recut", "seam", "padded", "state")  # fmt: skip
+           "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

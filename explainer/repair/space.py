@@ -8,7 +8,7 @@ import itertools
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -48,9 +48,14 @@ _WENT_WELL, _STAYED = 0.6, 1.6
 _OTHER_KIND = 1.5
 #: What makes a size one larger or smaller, and what it is worth where the sizes that meet differ by one, or where so
 #: many times the size is just what the greatest index asks for.
-_BY_ONE, _ONE_APART = ("up", "one", "ceiling", "windows", "[:-1]", "[1:]", "[:, :-1]", "[:, 1:]"), -1.2
+_BY_ONE = ("up", "one", "beside", "ceiling", "windows", "[:-1]", "[1:]", "[:, :-1]", "[:, 1:]")
+_ONE_APART = -1.2
+#: What it is worth that a size becomes as much larger, or smaller, as the sizes that meet differ by.
+_AS_MUCH = -1.0
 #: What may be wrong wherever it is said, and what it costs to change it everywhere.
 _OF_NUMBERS, _TWICE = ("size", "literal", "measure", "name"), 0.2
+#: What changes a size.
+_OF_SIZES = ("size", "literal", "operator")
 #: What may be wrong in several terms of one expression alike, which fail one after the other.
 _OF_TERMS = ("layout", "slice", "unwrap", "keyword", "call", "dimension", "sizes", "index", "pattern")
 #: What can change where a tensor lies: kinds of edits, and words that others bring or take away.
@@ -136,6 +141,17 @@ def _fitted_to_data(offer: Offer, count: Place | None) -> bool:
 
 def _stands_at(spot: Spot, place: Place) -> bool:
     return spot.place.source.file == place.source.file and spot.place.span.line == place.span.line
+
+
+def _makes_up(offer: Offer, apart_by: Collection[int]) -> bool:
+    """Whether a size becomes larger or smaller by just so much: one of several that were joined, or added up."""
+    if offer.filler in ("solved", "shifted") or not isinstance(offer.node, ast.expr) or not apart_by:
+        return False
+    old, text = integer(offer.spot, offer.node), offer.text
+    new = int(text) if text.isdigit() else offer.spot.scope.get(text)
+    if offer.filler == "proportional" and old is not None:  # `n` -> `2 * n`, with which one of the sizes is the other
+        return text.replace(offer.place.text, "").strip(" 0123456789()") in ("*", "//")
+    return old is not None and type(new) is int and abs(new - old) in apart_by
 
 
 def _of_check(offer: Offer) -> bool:
@@ -255,6 +271,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     parted = parting(evidence)
     count = counted(evidence)
     near = any(abs(one - other) == 1 and min(one, other) > 3 for one, other in itertools.pairwise(evidence.said))
+    apart_by = {abs(one - other) for one, other in itertools.pairwise(evidence.said)} - {0, 1}
     roomy = family == "index" or (evidence.crash is not None and evidence.crash.function == "__setitem__")
     last = greatest(evidence)
     if family == "dataloader" and "out of" in evidence.message:  # an index of a sample: of another dataset's length
@@ -287,6 +304,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                     if not apart and (not evidence.apart or _moves(one)):
                         more = went_well * (_STAYED if stays else _WENT_WELL) + _OTHER_KIND * changes_kind(one)
                         more += _ONE_APART * ((near and one.filler in _BY_ONE) or exact)
+                        more += _AS_MUCH * (name in _OF_SIZES and _makes_up(one, apart_by))
                         yield replace(one, weight=one.weight + more) if more else one
             except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError):
                 _log.debug("%s gave up", name, exc_info=True)

@@ -23,6 +23,7 @@ def offered(atom: str, text: str, message: str = "") -> set[str]:
 
 REPAIRS = [
     ("literal", "nn.Linear(c, 10)", "sizes 12 and 10", "nn.Linear(c, 12)"),
+    ("literal", "Mixer(dim=64)", "sizes 64 and 48", "Mixer(dim=48)"),  # no tensor has so many dimensions
     ("literal", "nn.Linear(c * 2, t)", "24 against 16", "nn.Linear(c * 3, t)"),
     ("literal", "repeat(s, 'd -> b d', b=1)", "", "repeat(s, 'd -> b d', b=b)"),
     ("dimension", "torch.cat((s, s), dim=0)", "", "torch.cat((s, s), dim=1)"),
@@ -325,7 +326,11 @@ ALONE = [
     ("state", "def f(x):\n    y, h = g(x)\n    return h[-1]", ""),  # a tensor, for all that is known
     ("padded", "(t - c) // 2 + 1", ""),  # no layer is padded
     ("again", "net = Net().to(device)\nf(x)", ""),  # nothing is added
+    ("literal", "f(x, dim=2)", "sizes 2 and 3"),  # a dimension
     ("recorded", "def f(x):\n    return g(x)", ""),  # recorded all the while
+    ("guard", "z = f(x) if b != t else g(x)", ""),  # no layer is made there
+    ("kept", "f(x, s)", "sizes 4 and 8"),  # what each call is given
+    ("encoded", "torch.cat([s, x], 1)", ""),  # no class numbers
 ]
 
 
@@ -376,6 +381,9 @@ def test_every_atom_has_examples_and_a_cost():
         "again",
         "padded",
         "state",
+        "guard",
+        "kept",
+        "encoded",
     }  # on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}

@@ -1,4 +1,4 @@
-"""What decides between two values: a comparison, or a test, turned around."""
+"""What decides between two values: a comparison, or a test, turned around or made wider."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
-from explainer.repair.atoms.common import expressions, text
+from explainer.repair.atoms.common import expressions, integers, statement_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
+from explainer.repair.uses import uses
+from explainer.source import loaded
 
 _OTHER = {ast.Eq: ("!=",), ast.NotEq: ("==",), ast.Is: ("is not",), ast.IsNot: ("is",), ast.In: ("not in",),
           ast.NotIn: ("in",), ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="),
@@ -42,3 +44,39 @@ def _decides(spot: Spot, node: ast.expr) -> bool:
     parent = spot.place.source.parent_of(node)
     tests = parent.ifs if isinstance(parent, ast.comprehension) else [getattr(parent, "test", None)]
     return node in tests and isinstance(parent, (*_DECIDED, ast.comprehension))
+
+
+def guard(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`if a != b: self.skip = Conv2d(a, b, 1, stride=s)` -> `if s != 1 or a != b`: what else the layer changes.
+
+    So `Identity() if a == b else Conv2d(...)` -> `if s == 1 and a == b`, and sides that are read and not compared.
+    """
+    source, statement = spot.place.source, statement_of(spot, spot.place.node)
+    around = source.parent_of(statement) if statement is not None else None
+    choices = [one for one in (around, *(ast.walk(statement) if statement is not None else ()))
+               if isinstance(one, (ast.If, ast.IfExp))]  # fmt: skip
+    for choice in choices if spot.role in ("bound", "built", "given", "slice") else ():
+        tests = choice.test.values if isinstance(choice.test, ast.BoolOp) else [choice.test]
+        if not all(isinstance(one, ast.Compare) and len(one.ops) == 1 for one in tests):
+            continue
+        equal = isinstance(tests[0].ops[0], ast.Eq)  # type: ignore[attr-defined]
+        made = choice.orelse if equal else choice.body
+        layers = [one for part in (made if isinstance(made, list) else [made]) for one in ast.walk(part)
+                  if isinstance(one, ast.Call)]  # fmt: skip
+        for other in _unasked(spot, evidence, layers, loaded(choice.test)):
+            added = f"{other[0]} {'==' if equal else '!='} {other[1]}"
+            new = f"{added} {'and' if equal else 'or'} {text(spot, choice.test)}"
+            yield Offer("guard", spot, choice.test, new, "unasked")
+
+
+def _unasked(spot: Spot, evidence: Evidence, layers: list[ast.Call], asked: set[str]) -> Iterator[tuple[str, str]]:
+    """What a test does not ask of the layers that it decides on: whether they stride, whether their sides differ."""
+    known, kinds = integers(spot), uses(evidence)
+    of_kind = lambda node, kind: isinstance(node, ast.Name) and kind in kinds.get(node.id, ()) and node.id in known  # noqa: E731
+    for call in layers:
+        given = [*call.args, *(word.value for word in call.keywords)]
+        strides = {one.id for one in given if of_kind(one, "stride")} - asked  # type: ignore[attr-defined]
+        yield from ((name, "1") for name in sorted(strides))
+        sides = [one.id for one in call.args[:2] if of_kind(one, "width")]  # type: ignore[attr-defined]
+        if len(set(sides)) == 2 and not set(sides) & asked:
+            yield sides[0], sides[1]

@@ -1,18 +1,21 @@
-"""Cuts made elsewhere than was meant: along another dimension, or beside the seam of what was joined."""
+"""Cuts made elsewhere than was meant, along another dimension or beside a seam, or not at all: of what is kept."""
 
 from __future__ import annotations
 
 import ast
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.expressions import last_cut
-from explainer.edits.place import Place
+from explainer.edits.generators.slices import operands
+from explainer.edits.place import Place, as_primary
 from explainer.repair.atoms.common import expressions, integer, number, shape_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.settings import settings
 from explainer.repair.spots import Spot, scope_at
+from explainer.source import of_self, stored
 
 #: How many steps behind the failing call a cut is looked for, and how many a cut value is followed back to where it was
 #: joined.
@@ -31,6 +34,40 @@ def recut(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for at, size in enumerate(left):
             if size > most:
                 yield Offer("recut", spot, node, f"{value}[{':, ' * at}{cut}]", "other dimension", 0.1 * at)
+
+
+def kept(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`loss(x, self.labels)` -> `self.labels[:x.size(0)]`: what was made once, and is longer than what came."""
+    known = [one for one in operands(evidence) if one.place is not None] if spot.role == "crash" else []
+    for one, other in itertools.permutations(known, 2):
+        node: Any = one.place.node  # type: ignore[union-attr]
+        if not _made_once(spot, node) or not other.shape or not one.shape:
+            continue
+        apart = [at for at, (own, came) in enumerate(zip(one.shape, other.shape, strict=False)) if own != came]
+        if len(apart) != 1 or one.shape[apart[0]] <= other.shape[apart[0]] or other.shape[apart[0]] <= 1:
+            continue
+        end = f"{as_primary(other.place)}.size({apart[0]})"  # type: ignore[arg-type]
+        new = f"{text(spot, node)}[{':, ' * apart[0]}:{end}]"
+        yield Offer("kept", spot, node, new, "made once")
+        yield Offer(
+            "kept", spot, node, new, "wherever read", twins=tuple((each, new) for each in _read_again(spot, node))
+        )
+
+
+def _made_once(spot: Spot, node: ast.AST) -> bool:
+    """Whether a tensor is an attribute, or a name of the file's top that a function reads."""
+    function = spot.place.source.function_at(spot.place.span.line)
+    if function is None or not isinstance(node, ast.Name):
+        return of_self(node)
+    return node.id not in stored(function) | {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+
+
+def _read_again(spot: Spot, node: ast.expr) -> list[ast.expr]:
+    """Where a function reads the same again, further down."""
+    function, same = spot.place.source.function_at(node.lineno), ast.unparse(node)
+    every = ast.walk(function) if function is not None else ()
+    return [one for one in every if isinstance(one, ast.expr) and isinstance(one, type(node))
+            and one.lineno > node.lineno and ast.unparse(one) == same]  # fmt: skip
 
 
 def _most(spot: Spot, part: ast.expr) -> int | None:

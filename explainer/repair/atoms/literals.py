@@ -130,7 +130,8 @@ def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for new in [*dict.fromkeys(near), *sorted(sizes - {value, *near})][:_MOST]:
             beside = abs(new - value) == 1 and value <= _FEW  # how many of its dimensions, layers, entries
             weight = 1.0 if new in sizes or beside else 1.6
-            yield Offer("literal", spot, node, str(new), "size" if new in sizes else "near", weight)
+            filler = "size" if new in sizes else "beside" if abs(new - value) == 1 else "near"
+            yield Offer("literal", spot, node, str(new), filler, weight)
 
 
 def _shifted(value: int, evidence: Evidence) -> Iterator[int]:

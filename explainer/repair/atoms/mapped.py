@@ -1,4 +1,4 @@
-"""Which inputs `vmap` goes along, and which it hands on whole."""
+"""How inputs are mapped: which of them `vmap` goes along, and class numbers to rows of a table."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import itertools
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
-from explainer.repair.atoms.common import calls, text
+from explainer.repair.atoms.common import calls, expressions, integers, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import called
 
+_JOINS = ("cat", "concat")
+_FUNCTIONAL = "import torch.nn.functional as F"
 #: Of how many inputs all ways are tried, and what one more that is handed on whole costs, or one before another.
 _MOST, _WHOLE, _EARLY = 5, 0.1, 0.1
 
@@ -34,3 +36,19 @@ def mapped(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("mapped", spot, given, dims, "whole", weight)
             elif len(call.args) == 1:
                 yield Offer("mapped", spot, call, f"{text(spot, call)[:-1]}, in_dims={dims})", "whole", weight)
+
+
+def encoded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`cat([x, y], 1)` -> `cat([x, F.one_hot(y, classes).float()], 1)`: class numbers beside rows of features."""
+    crash = evidence.crash
+    beside = [shape for shape, dtype in crash.before if len(shape) == 2 and "float" in dtype] if crash else []
+    if not beside or crash is None or crash.function not in _JOINS or spot.role not in ("crash", "caller"):
+        return
+    rows = beside[0][0]
+    for node in expressions(spot):
+        known = spot.scope.get(text(spot, node)) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        if isinstance(known, list) and known[1] == "int64" and known[0] in ([rows], [rows, 1]):
+            name = text(spot, node) + ".squeeze(1)" * (len(known[0]) - 1)
+            for at, count in enumerate(name for name, value in integers(spot).items() if value > 1):
+                new = f"F.one_hot({name}, {count}).float()"
+                yield Offer("encoded", spot, node, new, "one-hot", 0.05 * at, imports=(_FUNCTIONAL,))

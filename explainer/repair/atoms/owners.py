@@ -88,11 +88,26 @@ def registered(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     function = spot.place.source.function_at(spot.place.span.line)
     if function is None or function.name != "__init__" or not isinstance(statement, ast.Assign):
         return
-    target = statement.targets[0]
-    plain = of_self(target)
-    if plain and is_made(statement.value) and len(statement.targets) == 1:
-        text_ = f'self.register_buffer("{target.attr}", {text(spot, statement.value)})'  # type: ignore[attr-defined]
-        yield Offer("registered", spot, statement, text_, "buffer")
+    if _is_plain(spot, statement) and is_made(statement.value):
+        beside = [one for one in function.body if one is not statement and _is_plain(spot, one, known=True)]
+        twins = tuple((one, _as_buffer(spot, one)) for one in beside)  # type: ignore[arg-type]
+        yield Offer("registered", spot, statement, _as_buffer(spot, statement), "buffer", twins=twins)
+        if twins:
+            yield Offer("registered", spot, statement, _as_buffer(spot, statement), "buffer", 0.2)
+
+
+def _is_plain(spot: Spot, statement: ast.stmt, known: bool = False) -> bool:
+    """Whether a statement gives an object one plain attribute; `known`: one that is a tensor, or made of one."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) and len(statement.targets) == 1 else None
+    if not of_self(target):
+        return False
+    made_of = getattr(getattr(statement.value, "func", None), "value", None)  # type: ignore[attr-defined]
+    names = [f"self.{target.attr}", ast.unparse(made_of) if made_of is not None else ""]
+    return not known or any(isinstance(spot.scope.get(one), list) for one in names)
+
+
+def _as_buffer(spot: Spot, statement: ast.Assign) -> str:
+    return f'self.register_buffer("{statement.targets[0].attr}", {text(spot, statement.value)})'  # type: ignore[attr-defined]
 
 
 def block(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator, Sequence
 
 from explainer.edits.evidence import Evidence
@@ -62,8 +63,9 @@ def _apart(evidence: Evidence) -> _Pairs:
 
 
 def _strides(value: int, pairs: _Pairs) -> list[int]:
-    """A stride times, or through, what one size is of the other, rounding aside."""
+    """A stride times, or through, what one size is of the other, rounding aside, or of both sides of what is flat."""
     ratios = {round(one / other) for one, other in pairs} - {1}
+    ratios |= {math.isqrt(ratio) for ratio in ratios if math.isqrt(ratio) ** 2 == ratio}
     found = [value * ratio for ratio in ratios] + [value // ratio for ratio in ratios if value % ratio == 0]
     return [one for one in dict.fromkeys(found) if one != value]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from explainer.bindings import last_name
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import calls, expressions, integer, integers, is_value, tensors, text
@@ -71,12 +72,27 @@ def _unread_layers(source: Source, owner: ast.ClassDef) -> Iterator[str]:
     made = [
         target.attr
         for one in ast.walk(owner)
-        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and _makes_layer(one.value)
+        if isinstance(one, ast.Assign) and any(isinstance(call, ast.Call) and _makes_layer(call) for call in _made(one))
         for target in one.targets
         if of_self(target)
     ]
-    read = {one.attr for one in source.nodes() if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)}
+    others = {id(one) for other in _of_others(source, owner) for one in ast.walk(other) if of_self(one)}
+    read = {one.attr for one in source.nodes() if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)
+            and id(one) not in others}  # fmt: skip
     yield from (f"self.{name}" for name in dict.fromkeys(made) if name not in read)
+
+
+def _made(statement: ast.Assign) -> list[ast.expr]:
+    """What is assigned: either of two where there is a choice, `Linear(a, b) if a != b else Identity()`."""
+    value = statement.value
+    return [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+
+
+def _of_others(source: Source, owner: ast.ClassDef) -> list[ast.ClassDef]:
+    """The classes of a file whose `self` is another one: neither derived from a class nor a base of it."""
+    near = lambda one: owner.name in map(last_name, one.bases) or one.name in map(last_name, owner.bases)  # noqa: E731
+    classes = [one for one in source.nodes() if isinstance(one, ast.ClassDef)]
+    return [one for one in classes if one is not owner and not near(one)]
 
 
 def _unread_models(scope: Function | ast.Module | None) -> Iterator[str]:
@@ -132,9 +148,12 @@ def unpacked(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Tuple):
         return
     count, value = len(statement.targets[0].elts), statement.value
-    source = as_primary(spot.place.at(value))
     if any(isinstance(one, ast.Starred) for one in statement.targets[0].elts):
         return
+    parts = [one.value for one in getattr(value, "elts", ()) if isinstance(one, ast.Starred)]
+    if len(parts) == 1:  # `q, k, v = self.q(x), *self.kv(x)`
+        count, value = count - len(value.elts) + 1, parts[0]  # type: ignore[attr-defined]
+    source = as_primary(spot.place.at(value))
     for at, form in enumerate((f"chunk({count}, dim=-1)", f"chunk({count}, dim=1)", "unbind(0)", "unbind(-1)")):
         yield Offer("unpacked", spot, value, f"{source}.{form}", form.partition("(")[0], 0.2 * at)
     if isinstance(value, ast.Call) and value.args and isinstance(value.func, ast.Attribute):

@@ -1,0 +1,136 @@
+"""What a layer's guard leaves out, what was made once for all batches, and class numbers beside features."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+
+from faults import assert_never_offered, assert_repaired
+
+from explainer.authoring.examples import Runner, can_check
+
+pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
+
+RESIDUAL = """
+    import torch
+    from torch import nn
+    torch.manual_seed(0)
+    class Block(nn.Module):
+        def __init__(self, before, after, step={step}):
+            super(Block, self).__init__()
+            self.conv = nn.Conv2d(before, after, 3, stride=step, padding=1)
+            self.skip = nn.Identity()
+            {guard}
+        def forward(self, x):
+            return self.conv(x) + self.skip(x)
+    net = nn.Sequential({blocks})
+    net(torch.rand(2, 3, 8, 8)).mean().backward()
+    """
+AFTER = "if before != after:\n                self.skip = nn.Conv2d(before, after, 1, stride=step)"
+BRANCH = "self.skip = nn.Identity() if step == 1 else nn.Conv2d(before, after, 1, stride=step)"
+#: Program, a piece of the line to edit, what the first fix puts there.
+FAULTS = {
+    "a stride at equal width": (
+        RESIDUAL.format(step=1, guard=AFTER, blocks="Block(3, 4), Block(4, 4, 2)"),
+        "if before != after",
+        "if step != 1 or before != after",
+    ),
+    "other widths without a stride": (
+        RESIDUAL.format(step=2, guard=BRANCH, blocks="Block(3, 3), Block(3, 5, 1)"),
+        "if step == 1",
+        "if before == after and step == 1",
+    ),
+    "labels made once for whole batches": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Pairs(nn.Module):
+            def __init__(self, size):
+                super().__init__()
+                self.scale = nn.Parameter(torch.ones(()))
+                self.register_buffer("own", torch.arange(size))
+            def forward(self, a, b):
+                logits = self.scale * a @ b.t()
+                one = nn.functional.cross_entropy(logits, self.own)
+                return one + nn.functional.cross_entropy(logits.t(), self.own)
+        loss = Pairs(4)
+        rows = torch.utils.data.DataLoader(torch.rand(10, 3), batch_size=4)
+        for a in rows:
+            loss(a, a.flip(1)).backward()
+        """, "one = nn.functional", "self.own[:logits.size(0)]"),
+    "class numbers beside features": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Decoder(nn.Module):
+            def __init__(self, latent, kinds):
+                super().__init__()
+                self.kinds, self.top = kinds, nn.Linear(latent + kinds, 7)
+            def forward(self, z, kind):
+                return self.top(torch.cat([z, kind], dim=1))
+        net = Decoder(5, 3)
+        kind = torch.arange(6) % 3
+        net(torch.rand(6, 5), kind).mean().backward()
+        """, "kind", "F.one_hot(kind, "),
+    "tables that are no buffers": (
+        """
+        import torch
+        from torch import nn
+        class Turn(nn.Module):
+            def __init__(self, length):
+                super().__init__()
+                angle = torch.arange(length) / length
+                self.low = angle.cos()
+                self.high = angle.sin()
+            def forward(self, x):
+                return x * self.low + x * self.high
+        net = nn.Sequential(nn.Linear(4, 6), Turn(6)).to("meta")
+        net(torch.rand(2, 4, device="meta")).sum().backward()
+        """, "angle.cos()", 'self.register_buffer("low", angle.cos())'),
+    "a layer that another class calls by the same name": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Reader(nn.Module):
+            def __init__(self, kinds=None):
+                super().__init__()
+                self.body = nn.Linear(4, 6)
+                self.head = nn.Linear(6, kinds) if kinds else nn.Identity()
+            def forward(self, x):
+                return self.body(x).relu()
+        class Other(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.head = nn.Linear(4, 2)
+            def forward(self, x):
+                return self.head(x)
+        nn.functional.cross_entropy(Reader(9)(torch.rand(9, 4)), torch.arange(9)).backward()
+        """, "self.body(x)", "self.head(self.body(x)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(FAULTS))
+def test_what_was_left_out_is_put_there(runner: Runner, name: str) -> None:
+    assert_repaired(runner, *FAULTS[name])
+
+
+def test_a_guard_is_not_made_wider_by_what_no_layer_strides_with(runner: Runner) -> None:
+    program = """
+        import torch
+        from torch import nn
+        class Block(nn.Module):
+            def __init__(self, before, after, dropped):
+                super().__init__()
+                self.skip = nn.Identity()
+                if before != after:
+                    self.skip = nn.Sequential(nn.Linear(before, after), nn.Dropout(1 / dropped))
+                self.body = nn.Linear(before, after + 1)
+            def forward(self, x):
+                return self.body(x) + self.skip(x)
+        Block(3, 4, 2)(torch.rand(5, 3)).sum().backward()
+        """
+    assert_never_offered(runner, program, "dropped != 1")
