@@ -78,6 +78,7 @@ ATOM: Mapping[str, float] = {
     "windowed": 0.1,
     "window": 0.3,
     "padded": 0.1,
+    "overlapping": 0.1,
     "shortened": 0.1,
     "bound": 0.9,
     "drawn": 0.2,
@@ -193,7 +194,8 @@ _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so"
             "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
-           "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded")  # fmt: skip
+           "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",
+           "overlapping")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

@@ -20,7 +20,8 @@ _PARAMETERS = {
     "parts": "groups num_groups num_heads nhead",
     "batch": "batch_size",
 }
-_KINDS = {name: kind for kind, names in _PARAMETERS.items() for name in names.split()}
+#: The parameters of torch's layers, and what kind of number each takes.
+OF_LAYERS = {name: kind for kind, names in _PARAMETERS.items() for name in names.split()}
 #: How far a number is followed from name to name.
 _ROUNDS = 4
 Kinds = Mapping[str, frozenset[str]]
@@ -85,7 +86,7 @@ def _uses(evidence: Evidence) -> Kinds:
                 known[_count_of_steps(node)].add("steps")
             for name, value in _given(evidence, source, node) if isinstance(node, ast.Call) else ():
                 known[value].update(_kinds_of(name))
-                goes += [(value, name)] if name not in _KINDS else []
+                goes += [(value, name)] if name not in OF_LAYERS else []
     for _ in range(_ROUNDS):
         for value, name in goes:
             known[value] |= known.get(name, set())
@@ -107,7 +108,7 @@ def parameter_of(source: Source, node: ast.AST, evidence: Evidence) -> str:
 
 def _kinds_of(parameter: str) -> set[str]:
     """What a parameter of torch's takes; what a window's is for is said more closely."""
-    kind = _KINDS.get(parameter)
+    kind = OF_LAYERS.get(parameter)
     return set() if kind is None else {kind, parameter} if kind == "window" else {kind}
 
 

@@ -328,6 +328,7 @@ ALONE = [
     ("again", "net = Net().to(device)\nf(x)", ""),  # nothing is added
     ("literal", "f(x, dim=2)", "sizes 2 and 3"),  # a dimension
     ("recorded", "def f(x):\n    return g(x)", ""),  # recorded all the while
+    ("overlapping", "t // stride", "sizes 3 and 5"),  # no layer has such windows
     ("guard", "z = f(x) if b != t else g(x)", ""),  # no layer is made there
     ("kept", "f(x, s)", "sizes 4 and 8"),  # what each call is given
     ("encoded", "torch.cat([s, x], 1)", ""),  # no class numbers
@@ -384,6 +385,7 @@ def test_every_atom_has_examples_and_a_cost():
         "guard",
         "kept",
         "encoded",
+        "overlapping",
     }  # on their own
     assert set(ATOMS) - apart == {row[0] for row in REPAIRS}
     assert set(ATOMS) == {row[0] for row in ALONE}

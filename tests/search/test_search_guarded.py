@@ -90,6 +90,22 @@ FAULTS = {
         net = nn.Sequential(nn.Linear(4, 6), Turn(6)).to("meta")
         net(torch.rand(2, 4, device="meta")).sum().backward()
         """, "angle.cos()", 'self.register_buffer("low", angle.cos())'),
+    "windows that overlap": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Front(nn.Module):
+            def __init__(self, length, size, hop, width, kinds):
+                super().__init__()
+                self.cut = nn.Conv1d(1, width, kernel_size=size, stride=hop)
+                self.place = nn.Parameter(torch.zeros(1, length // hop, width))
+                self.top = nn.Linear(width, kinds)
+            def forward(self, x):
+                parts = self.cut(x).transpose(1, 2)
+                return self.top((parts + self.place).mean(1))
+        nn.functional.cross_entropy(Front(40, 8, 4, 6, 8)(torch.rand(2, 1, 40)), torch.tensor([1, 5])).backward()
+        """, "length // hop", "(length - size) // hop + 1"),
     "a layer that another class calls by the same name": (
         """
         import torch

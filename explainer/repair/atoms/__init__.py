@@ -114,6 +114,7 @@ ATOMS: dict[str, Atom] = {
     "windowed": windows.windowed,
     "window": strides.window,
     "padded": strides.padded,
+    "overlapping": strides.overlapping,
     "bound": indices.bound,
     "drawn": draws.drawn,
     "uncalled": unused.uncalled,

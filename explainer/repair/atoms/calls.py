@@ -14,7 +14,7 @@ from explainer.edits.place import as_primary, enclosed
 from explainer.repair.atoms.common import calls, expressions, integer, integers, number, shape_of, text, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.repair.uses import uses
+from explainer.repair.uses import OF_LAYERS, uses
 from explainer.source import called, of_self
 
 #: Functions that are mistaken for each other.
@@ -194,10 +194,14 @@ def division(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def _windows(spot: Spot, evidence: Evidence, node: ast.BinOp, left: str, right: str) -> Iterator[Offer]:
-    """How many windows of some size fit into a length, in the place of how many steps do; the last part counted too."""
+    """How many windows of some size fit into a length, in the place of how many steps do; the last part counted too.
+
+    What is a kernel is known to `strides.overlapping`.
+    """
     kinds = uses(evidence)
     for name in _window_sizes(spot, node):
-        if name not in (left, right) and {"kernel_size"} & kinds.get(name.rpartition(".")[2], {"kernel_size"}):
+        last = name.rpartition(".")[2]
+        if name not in (left, right) and not kinds.get(last) and last not in OF_LAYERS:
             yield Offer("division", spot, node, f"({left} - {name}) // {right} + 1", "windows", 0.3)
     up = f"-(-{as_primary(spot.place.at(node.left))} // {right})"
     yield Offer("division", spot, node, up, "ceiling", 0.8 if number(node.right) else 0.2)  # as batches are counted

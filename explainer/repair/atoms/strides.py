@@ -6,8 +6,9 @@ import ast
 import math
 from collections.abc import Iterator, Sequence
 
+from explainer.bindings import last_name
 from explainer.edits.evidence import Evidence
-from explainer.repair.atoms.common import expressions, number
+from explainer.repair.atoms.common import expressions, integers, number
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.repair.uses import parameter_of, uses
@@ -40,6 +41,19 @@ def padded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         size, kernel = (spot.place.source.text(one) for one in (inner.left, inner.right))
         for at, padding in enumerate(_written(spot, kernel)):
             yield Offer("padded", spot, inner, f"{size} + 2 * {padding} - {kernel}", "padding", 0.1 * at)
+
+
+def overlapping(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`n // stride` -> `(n - kernel) // stride + 1`: how many windows of a layer there are, which overlap."""
+    kinds = uses(evidence)
+    kernels = [name for name in integers(spot) if "kernel_size" in kinds.get(name.rpartition(".")[2], ())]
+    for node in expressions(spot):
+        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv):
+            continue
+        size, stride = (spot.place.source.text(one) for one in (node.left, node.right))
+        if "stride" in kinds.get(last_name(node.right), ()):
+            for at, kernel in enumerate(one for one in kernels if one not in (size, stride)):
+                yield Offer("overlapping", spot, node, f"({size} - {kernel}) // {stride} + 1", "kernel", 0.1 * at)
 
 
 def _written(spot: Spot, kernel: str) -> list[str]:
