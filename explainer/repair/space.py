@@ -37,7 +37,8 @@ _FURTHER, _BESIDE, _MOST = 0.06, 0.02, 0.8
 #: to count twice.
 _WRITTEN, _SHORT, _LONG = -0.4, 6, 14
 #: What makes random data, or reads them.
-_RANDOM = ("rand", "randn", "randint", "normal", "uniform", "standard_normal", "random", "frombuffer", "fromfile")
+_RANDOM = ("rand", "randn", "randint", "normal", "uniform", "standard_normal", "random", "frombuffer", "fromfile",
+           "manual_seed", "seed", "manual_seed_all", "default_rng")  # fmt: skip
 #: What makes a model's own values of random ones.
 _WEIGHTS = ("Parameter", "Buffer", "register_parameter", "register_buffer")
 #: What is not to blame where the same call went well with other data; elsewhere on its way it costs more.
@@ -271,7 +272,8 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     parted = parting(evidence)
     count = counted(evidence)
     near = any(abs(one - other) == 1 and min(one, other) > 3 for one, other in itertools.pairwise(evidence.said))
-    apart_by = {abs(one - other) for one, other in itertools.pairwise(evidence.said)} - {0, 1}
+    sizes = [one for one in evidence.said if one > 1]
+    apart_by = {abs(one - other) for one, other in itertools.pairwise(sizes)} - {0, 1}
     roomy = family == "index" or (evidence.crash is not None and evidence.crash.function == "__setitem__")
     last = greatest(evidence)
     if family == "dataloader" and "out of" in evidence.message:  # an index of a sample: of another dataset's length
