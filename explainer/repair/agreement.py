@@ -48,7 +48,7 @@ def came_along(evidence: Evidence) -> bool:
 
 
 def forgets(candidate: Candidate, evidence: Evidence) -> bool:
-    """Whether a name of a function is read nowhere any more: what it held was computed for something."""
+    """Whether a name of a function or file is read nowhere any more: what it held was computed for something."""
     if idles(candidate):
         return True
     free = _OWN if reads_unread(candidate, evidence) else set()
@@ -58,10 +58,10 @@ def forgets(candidate: Candidate, evidence: Evidence) -> bool:
             return True
         source = evidence.sources(candidate.culprit.file)
         gone = _names(edit.before or "") - _names(edit.after or "") - free
-        function = source.function_at(edit.start_line) if source is not None else None
-        if function is None or not gone or edit.after is None:
+        scope = source.scope_at(edit.start_line) if source is not None else None
+        if scope is None or not gone or edit.after is None:
             continue
-        if any(_last_read(function, name, edit) for name in gone):
+        if any(_last_read(scope, name, edit) for name in gone):
             return True
     return False
 
@@ -78,7 +78,8 @@ def reads_unread(candidate: Candidate, evidence: Evidence) -> bool:
 
 
 def _given(function: Function) -> set[str]:
-    return {one.arg for one in [*function.args.args, *function.args.kwonlyargs]}
+    arguments = getattr(function, "args", None)  # a file has none
+    return {one.arg for one in [*arguments.args, *arguments.kwonlyargs]} if arguments is not None else set()
 
 
 def idles(candidate: Candidate) -> bool:

@@ -24,9 +24,10 @@ from explainer.source import called
 
 #: The doubts about an edit that only keeps away from what failed: a rule may mean that, a search does not.
 AVOIDS = {"unreached", "fewer"}
-#: By how much (in its logarithm) an edit of another line must be likelier than what a rule puts first, and than what a
-#: generator of the surer tiers does: trusting all of them as much made most of the wrong lines of 580 programs.
-BETTER, SURER, SURE_TIER = 3.0, 2.0, 1
+#: By how much (in its logarithm) an edit of another line must be likelier than what a rule puts first; than what a
+#: generator does, of the surer tiers and of the others: trusting all as much made most wrong lines of 580 programs.
+BETTER, SURER, FITTING = 3.0, 2.0, 1.0
+SURE_TIER = 1
 #: How many repairs of two edits that begin with the same one count.
 _SECONDS = 2
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
@@ -104,9 +105,13 @@ class Blame:
         return self.survivors[0] if self.survivors else None
 
     def verdicts(self, checker: Any) -> list[Verdict]:
-        """The survivors as verdicts, in their order."""
-        control = checker.control()
-        return [checker.passed(one.candidate, one.run, control, one.judgement) for one in self.survivors]
+        """The survivors as verdicts: the first, the likeliest of another line, the rest in their order."""
+        control, rows = checker.control(), list(self.survivors)
+        apart = (one for one in rows if one.line != rows[0].line and one.score > 0 and not one.judgement.doubts)
+        second = next(apart, None)
+        first = rows[:1]
+        rows = [*first, *(one for one in rows[1:] if one is second), *(one for one in rows[1:] if one is not second)]
+        return [checker.passed(one.candidate, one.run, control, one.judgement) for one in rows]
 
 
 def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Blame:
@@ -123,11 +128,10 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own if own is not None and "widens" not in own.counted else _generated(found, control)
     if first is not None and not _strange(first, evidence):
-        worth = BETTER if first is own else SURER * _surely(first)
+        worth = BETTER if first is own else _trusted(first)
         found[found.index(first)] = first = replace(first, score=first.score + worth)
     found.sort(key=lambda one: (_last(one), -one.score))
-    beside = first is not None and first.line == found[0].line and not first.counted.get("misplaced")
-    if own is not None and first is not None and (beside or _unlikely(found[0], own)):
+    if first is not None and (_comes_first(first, own, found[0], evidence) or (own and _unlikely(found[0], own))):
         found = [first, *(one for one in found if one is not first)]
     first = found[0] if found else None
     if first is None or first.candidate.edits == known:
@@ -143,15 +147,26 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     return replace(_shared(found, evidence), odd=first.odd, fits=fits, told=told is True)
 
 
+def _comes_first(first: Survivor, own: Survivor | None, best: Survivor, evidence: Evidence) -> bool:
+    """Whether what a rule or generator offers first comes before what is likelier in its line.
+
+    Which of several edits of one line is right is known best to what knows the call.
+    """
+    if first.line != best.line or first.counted.get("misplaced"):
+        return False
+    near = _last(first) == _last(best) and best.score <= first.score + BETTER
+    return first is own or (own is None and near and not _strange(first, evidence))
+
+
 def _unlikely(one: Survivor, own: Survivor) -> bool:
     """Whether a survivor is less likely than that none is right, and what a rule offers is likelier than that."""
     return one.score < 0 < own.score and not own.judgement.doubts
 
 
-def _surely(one: Survivor) -> bool:
-    """Whether a sure generator offers an edit that does not only make a size fit."""
-    fitted = one.counted.get("computed") or one.counted.get("came-along")
-    return one.candidate.tier <= SURE_TIER and not fitted
+def _trusted(first: Survivor) -> float:
+    """What it is worth that a generator offers an edit first; less where the size came along another dimension."""
+    sure = first.candidate.tier <= SURE_TIER and not first.counted.get("came-along")
+    return SURER if sure else FITTING
 
 
 def _strange(one: Survivor, evidence: Evidence) -> bool:

@@ -195,7 +195,7 @@ _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so"
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",
-           "overlapping")  # fmt: skip
+           "overlapping", "drawn")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

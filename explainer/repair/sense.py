@@ -78,11 +78,8 @@ def repeats(offer: Offer) -> bool:
     if _undecided(new) > _undecided(offer.node):
         return True
     above = offer.place.source.parent_of(offer.node)
-    if (
-        _idle(new)
-        or _no_turn(above, new)
-        or (_compares(above) and _text(new) in [_text(one) for one in _sides(above, offer)])
-    ):
+    two = _compares(above) or _adds_tensors(above, new, offer)
+    if _idle(new) or _no_turn(above, new) or (two and _text(new) in [_text(one) for one in _sides(above, offer)]):  # type: ignore[arg-type]
         return True
     return any(_again(before, after, offer) for before, after in _arguments(offer.node, new)) or _beside(offer, new)
 
@@ -185,6 +182,12 @@ def _no_turn(above: ast.AST | None, new: ast.expr) -> bool:
 
 def _compares(node: ast.AST | None) -> TypeGuard[ast.Compare | ast.BinOp]:
     return isinstance(node, ast.Compare) or (isinstance(node, ast.BinOp) and isinstance(node.op, _OF_TWO))
+
+
+def _adds_tensors(node: ast.AST | None, new: ast.expr, offer: Offer) -> bool:
+    """Whether a tensor would be added to something: never to itself, where it was to another."""
+    adds = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)
+    return adds and kind(offer.spot.scope, _text(new)) == "tensor"
 
 
 def _sides(compared: ast.Compare | ast.BinOp, offer: Offer) -> list[ast.expr]:

@@ -39,6 +39,8 @@ _WRITTEN, _SHORT, _LONG = -0.4, 6, 14
 #: What makes random data, or reads them.
 _RANDOM = ("rand", "randn", "randint", "normal", "uniform", "standard_normal", "random", "frombuffer", "fromfile",
            "manual_seed", "seed", "manual_seed_all", "default_rng")  # fmt: skip
+#: What makes a tensor of entries that are written out, which are data, too.
+_WRITTEN_OUT = ("tensor", "as_tensor", "array", "asarray", "LongTensor", "FloatTensor")
 #: What makes a model's own values of random ones.
 _WEIGHTS = ("Parameter", "Buffer", "register_parameter", "register_buffer")
 #: What is not to blame where the same call went well with other data; elsewhere on its way it costs more.
@@ -103,6 +105,12 @@ def _of_data(offer: Offer, evidence: Evidence) -> bool:
     if any(one is end for one in around for end in ends):
         return False
     names = {called(one) for one in calls}
+    if (
+        names & set(_WRITTEN_OUT)
+        and isinstance(offer.node, ast.Constant)
+        and any(isinstance(one, ast.List) for one in around[1:2])
+    ):
+        return True
     if offer.atom == "started" or offer.filler == "measured" or names & set(_WEIGHTS):
         return False  # noise follows the data that it goes with
     return any(one is offer.node or not isinstance(offer.node, ast.Call) for one in calls if called(one) in _RANDOM)

@@ -41,7 +41,7 @@ UNSIEVED = ("order", "copied", "block", "detach", "severed", "dropped", "level")
 _BESIDE, SIBLINGS = 0.2, 8
 #: How many of one kind at one line are run, of those that get past the failing call, and of a kind that is not sieved:
 #: more where only those can help.
-_ALIKE, _PAST, _UNTOLD = 4, 12, 6
+_ALIKE, _PAST, _UNTOLD = 4, 8, 6
 UNTOLD = {"autograd": 16, "inplace": 16, "amp": 16}
 #: A number that is worked out: smaller ones are dimensions and counts as well.
 _NUMBER = re.compile(r"(?<![\w.])(?:[4-9]|\d\d+)(?![\w.])")

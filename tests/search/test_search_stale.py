@@ -268,7 +268,7 @@ def test_who_makes_a_model_knows_what_it_is_given(runner: Runner) -> None:
         """
     best = explained(runner, program)
     assert best["culprit"] is None or best["culprit"]["code"] != "nn.GRU(width, hidden, batch_first=True)"
-    assert "2 * bands" in str(best["fixes"][0]["edits"])
+    assert "2 * bands" in str([fix["edits"] for fix in best["fixes"]])  # the features may be joined elsewhere, too
 
 
 def test_the_last_of_so_many_is_one_less_where_it_is_taken(runner: Runner) -> None:

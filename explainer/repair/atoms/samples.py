@@ -56,10 +56,11 @@ def subset(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     rows |= {name: shape[0] for name, shape in wide.items() if len(shape) == 1}
     below = bound_below(spot.place.source, spot.place.span.line)
     for call in calls(spot):
+        given = {text(spot, one) for one in call.args}  # none of which says what is taken of another
         for node in call.args:
             whole = (wide.get(node.id) or [0])[0] if isinstance(node, ast.Name) else 0
             chosen = (name for name, size in rows.items() if 0 < size < whole and (evidence.loading or size in sizes))
-            for at, name in enumerate(one for one in chosen if one.isidentifier() and one not in below):
+            for at, name in enumerate(one for one in chosen if one.isidentifier() and one not in below | given):
                 yield Offer("subset", spot, node, f"{text(spot, node)}[{name}]", "chosen", 0.1 * at)
 
 
