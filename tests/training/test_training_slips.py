@@ -31,6 +31,7 @@ def texts(offers) -> set[tuple[str, str]]:
     ("text", "offered"),
     [
         ("e = a - b", ("a - b", "b - a")),
+        ("p = (z + (q - z)).detach()", ("(z + (q - z)).detach()", "z + (q - z).detach()")),
         ("e = (a + c) / b", ("(a + c) / b", "b / (a + c)")),
         ("e = t + 1", ("t + 1", "t")),
         ("m = torch.tril(x, diagonal=1)", ("torch.tril(x, diagonal=1)", "torch.tril(x, diagonal=0)")),

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import Source, called, loaded
+from explainer.bindings import arguments_of
+from explainer.source import Source, called, loaded, of_self
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.sources import program_sources
@@ -35,6 +36,57 @@ def codes_made_anew(watcher: Any) -> Iterator[Finding]:
             edits = _handed(source, made, fields, home, first, then)
             attempts = (Attempt("hand-on", edits, names),) if edits else ()
             yield Finding("codes-made-anew", names, source.span(fields[0]), attempts, proved=False, seen=True, weight=8)
+
+
+@finder
+def codes_not_handed_on(watcher: Any) -> Iterator[Finding]:
+    """A class that takes a vocabulary, or else makes one of its own data: two are made, and none is handed on."""
+    sources = program_sources(watcher)
+    for source in sources:
+        for owner in (one for one in source.nodes() if isinstance(one, ast.ClassDef)):
+            own = [one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+            made = own[0] if own else None
+            fields = list(_or_made(source, made)) if made is not None else []
+            pairs = list(_pairs(sources, owner.name)) if fields else []
+            if made is None or len(pairs) != 1 or any(_gives(one.value, made, fields[0][1]) for one in pairs[0][1:]):
+                continue
+            (field, option), (home, first, then) = fields[0], pairs[0]
+            given = f"{home.text(first.targets[0])}.{field.targets[0].attr}"  # type: ignore[attr-defined]
+            names = {"kind": owner.name, "field": source.text(field.targets[0]), "text": source.text(field.value),
+                     "line": then.lineno, "first": home.text(first.targets[0]), "other": home.text(then.targets[0]),
+                     "given": f"{option}={given}"}  # fmt: skip
+            edits = rewrite.with_keyword(home, then.value, option, given)  # type: ignore[arg-type]
+            attempts = (Attempt("given", edits, names),) if edits else ()
+            yield Finding("codes-made-anew", names, home.span(then), attempts, proved=False, seen=True, weight=8)
+
+
+def _or_made(source: Source, made: ast.FunctionDef) -> Iterator[tuple[ast.Assign, str]]:
+    """`self.vocab = vocab if vocab is not None else self.built(rows)` that numbers values, with the parameter."""
+    options = [one.arg for one in made.args.args[len(made.args.args) - len(made.args.defaults) :]]
+    for one in (one for one in made.body if isinstance(one, ast.Assign) and of_self(one.targets[0])):
+        choice = one.value
+        parts = [choice.body, choice.orelse] if isinstance(choice, ast.IfExp) else getattr(choice, "values", [])
+        names = [part.id for part in parts if isinstance(part, ast.Name) and part.id in options]
+        built = [part for part in parts if isinstance(part, ast.Call)]
+        helpers = [each for call in built for each in source.nodes()
+                   if isinstance(each, ast.FunctionDef) and each.name == called(call)]  # fmt: skip
+        if len(names) == len(built) == 1 and any(map(_counts_up, [*helpers, *built])):
+            yield one, names[0]
+
+
+def _counts_up(node: ast.AST) -> bool:
+    """Whether each new value gets the next number: `table.setdefault(word, len(table))`, or all are enumerated."""
+    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+    put = [one for one in ast.walk(node) if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Subscript)]
+    last = [one.args[1] for one in calls if called(one) == "setdefault" and len(one.args) > 1]
+    grows = any(isinstance(one, ast.Call) and called(one) == "len" for one in [*(each.value for each in put), *last])
+    return grows or any(called(one) in _NUMBERING for one in calls)
+
+
+def _gives(call: ast.expr, made: ast.FunctionDef, option: str) -> bool:
+    """Whether a call gives a constructor one of its options."""
+    names = [one.arg for one in made.args.args[1:]]
+    return isinstance(call, ast.Call) and option in arguments_of(call, names)
 
 
 @finder

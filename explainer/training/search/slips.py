@@ -38,6 +38,16 @@ def slips(source: Source, statement: ast.AST) -> Iterator[Offer]:
             yield from _arguments(source, node)
             yield from _limits(source, node)
             yield from _plain_difference(source, node)
+            yield from _passed_on(source, node)
+
+
+def _passed_on(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """`z + (q - z).detach()` for `(z + (q - z)).detach()`: what is added goes without a gradient, no more."""
+    whole = call.func.value if called(call) == "detach" and isinstance(call.func, ast.Attribute) else None
+    if isinstance(whole, ast.BinOp) and isinstance(whole.op, (ast.Add, ast.Sub)):
+        left, right = source.text(whole.left), rewrite.operand(source, whole.right)
+        sign = "+" if isinstance(whole.op, ast.Add) else "-"
+        yield replacing(source, call, f"{left} {sign} {right}.detach()", 0.3)
 
 
 def conditions(source: Source, test: ast.expr) -> Iterator[Offer]:
