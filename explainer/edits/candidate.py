@@ -17,7 +17,7 @@ class Candidate:
 
     `tier` orders candidates: one of a lower tier that holds is preferred to any of a higher one. `literal` marks edits
     of a number, which must leave the model's first input unchanged, `exact` those that put a number there which is just
-    one more than the largest index. `source` is what made it; it tells no two apart.
+    one more than the largest index. `meaning` says what speaks for it. `source` is what made it; it tells no two apart.
     """
 
     edits: tuple[Edit, ...]

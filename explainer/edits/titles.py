@@ -294,3 +294,57 @@ TITLES: Mapping[str, Texts] = {
         "zh": "`{what}` 的值是 id 而不是计数：把不同的值编号为 0、1、2、…",
     },
 }
+
+#: What speaks for an edit of the search beside that it runs, by the kind of edit that is only made where it holds.
+MEANINGS: Mapping[str, Texts] = {
+    "uncalled": {
+        "en": "the layer was made, and nothing calls it",
+        "ko": "만들어 놓고 아무도 호출하지 않는 층",
+        "zh": "这个层已创建，却从未被调用",
+    },
+    "guard": {
+        "en": "the condition leaves out what else the layer changes",
+        "ko": "조건이 이 층이 바꾸는 다른 것을 빠뜨림",
+        "zh": "条件遗漏了该层改变的其他内容",
+    },
+    "kept": {
+        "en": "it was made once for whole batches, and a smaller one came",
+        "ko": "온전한 배치에 맞춰 한 번 만들었는데 더 작은 배치가 들어옴",
+        "zh": "它是按完整批次一次性创建的，而来了一个较小的批次",
+    },
+    "encoded": {
+        "en": "they are class numbers, which are no features",
+        "ko": "클래스 번호는 특징이 아님",
+        "zh": "它们是类别编号，不是特征",
+    },
+    "overlapping": {
+        "en": "the windows overlap, so that their size counts, too",
+        "ko": "창이 겹치므로 창의 크기도 셈에 들어감",
+        "zh": "窗口相互重叠，因此窗口大小也要计入",
+    },
+    "padded": {
+        "en": "the layers of the file pad what they are given",
+        "ko": "이 파일의 층들은 입력에 패딩을 더함",
+        "zh": "该文件中的层会对输入做填充",
+    },
+    "registered": {
+        "en": "a buffer goes where its module goes, a plain attribute stays",
+        "ko": "버퍼는 모듈과 함께 옮겨지지만 일반 속성은 남음",
+        "zh": "缓冲区随模块一起移动，普通属性则留在原处",
+    },
+    "again": {
+        "en": "layers were added after the model was moved",
+        "ko": "모델을 옮긴 뒤에 층이 추가됨",
+        "zh": "模型移动之后又添加了层",
+    },
+    "seam": {
+        "en": "that is where the parts meet that were joined",
+        "ko": "이어 붙인 부분이 만나는 자리",
+        "zh": "那里正是拼接的各部分相接之处",
+    },
+    "drawn": {
+        "en": "what is added to the index must still fit",
+        "ko": "인덱스에 더하는 값까지 들어가야 함",
+        "zh": "加到索引上的值也必须放得下",
+    },
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from explainer.edits.titles import TITLES, Texts
+from explainer.edits.titles import MEANINGS, TITLES, Texts
 
 RAN: Texts = {
     "en": "with this edit the program runs to the end, on CPU",
@@ -68,3 +68,8 @@ def progress(tried: int, passed: int, language: str) -> str:
 def title(name: str, language: str, /, **values: object) -> str:
     """The title of a candidate."""
     return say(TITLES[name], language, **values)
+
+
+def meaning(atom: str, language: str) -> str:
+    """What speaks for an edit of an atom beside that it runs; empty where that depends on the edit."""
+    return say(MEANINGS[atom], language) if atom in MEANINGS else ""

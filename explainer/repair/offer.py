@@ -86,7 +86,8 @@ class Offer:
             span = self.spot.place.at(self.blames).span  # type: ignore[arg-type]
         source = FixSource("atom", self.atom).at(span)
         literal = self.atom in ("literal", "solved")
-        return Candidate(edits, f"atom-{self.atom}", title, span, literal=literal, source=source)
+        meaning = words.meaning(self.atom, evidence.language)
+        return Candidate(edits, f"atom-{self.atom}", title, span, None, meaning, literal=literal, source=source)
 
     def _title(self, language: str) -> str:
         """What the edit does, in words."""

@@ -5,8 +5,11 @@ from __future__ import annotations
 import ast
 
 import pytest
+from made_spots import spot_of
 
 from explainer.edits.place import Place
+from explainer.edits.titles import MEANINGS
+from explainer.repair.atoms import ATOMS
 from explainer.repair.offer import Offer
 from explainer.repair.sense import changes_kind, overlaps, reads_unbound, repeats, senseless
 from explainer.repair.spots import Spot
@@ -177,3 +180,12 @@ def offer_in(line: str, old: str, new: str) -> Offer:
     source = parsed_source("main.py", line)
     node = next(one for one in source.nodes() if isinstance(one, ast.expr) and source.text(one) == old)
     return Offer("name", Spot(Place(source, node), "crash", 0, scope={}), node, new)
+
+
+def test_what_speaks_for_an_edit_is_said_in_each_language_and_of_atoms_alone():
+    assert set(MEANINGS) <= set(ATOMS)
+    assert all(set(texts) == {"en", "ko", "zh"} for texts in MEANINGS.values())
+    spot, evidence = spot_of("class A:\n    def __init__(self):\n        self.table = made(3)", role="bound")
+    assert [one.candidate(evidence).meaning for one in ATOMS["registered"](spot, evidence)] == [
+        MEANINGS["registered"]["en"]
+    ]
