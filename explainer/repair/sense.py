@@ -191,8 +191,16 @@ def _adds_tensors(node: ast.AST | None, new: ast.expr, offer: Offer) -> bool:
 
 
 def _sides(compared: ast.Compare | ast.BinOp, offer: Offer) -> list[ast.expr]:
+    if isinstance(compared, ast.BinOp) and isinstance(compared.op, ast.Add):
+        return [one for one in _addends(compared) if one is not offer.node]
     others = compared.comparators if isinstance(compared, ast.Compare) else [compared.right]
     return [one for one in (compared.left, *others) if one is not offer.node]
+
+
+def _addends(node: ast.expr) -> list[ast.expr]:
+    """All that a sum adds up: `a`, `b` and `c` of `a + b + c`."""
+    adds = isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)
+    return [*_addends(node.left), *_addends(node.right)] if adds else [node]  # type: ignore[attr-defined]
 
 
 #: The text of a node that is asked for again with each offer at its place.

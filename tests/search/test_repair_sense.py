@@ -175,6 +175,14 @@ def test_what_a_line_may_well_say_is_offered(line, old, new):
     assert not senseless(offer_in(line, old, new))
 
 
+def test_a_tensor_is_not_added_twice_where_another_was():
+    source = parsed_source("main.py", "y = a + b + c")
+    node = next(one for one in source.nodes() if isinstance(one, ast.Name) and one.id == "c")
+    tensors = {name: [[4, 8], "float32"] for name in "abc"}
+    spots = [Spot(Place(source, node), "crash", 0, scope=scope) for scope in (tensors, {"a": 4, "b": 8, "c": 4})]
+    assert [senseless(Offer("name", spot, node, "a")) for spot in spots] == [True, False]  # sizes may be alike
+
+
 def offer_in(line: str, old: str, new: str) -> Offer:
     """The offer that puts one text in the place of an expression of a line."""
     source = parsed_source("main.py", line)
