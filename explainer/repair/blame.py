@@ -128,7 +128,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own if own is not None and "widens" not in own.counted else _generated(found, control)
     if first is not None and not _strange(first, evidence):
-        worth = BETTER if first is own else _trusted(first)
+        worth = BETTER if first is own else SURER if first.candidate.tier <= SURE_TIER else FITTING
         found[found.index(first)] = first = replace(first, score=first.score + worth)
     found.sort(key=lambda one: (_last(one), -one.score))
     if first is not None and (_comes_first(first, own, found[0], evidence) or (own and _unlikely(found[0], own))):
@@ -161,12 +161,6 @@ def _comes_first(first: Survivor, own: Survivor | None, best: Survivor, evidence
 def _unlikely(one: Survivor, own: Survivor) -> bool:
     """Whether a survivor is less likely than that none is right, and what a rule offers is likelier than that."""
     return one.score < 0 < own.score and not own.judgement.doubts
-
-
-def _trusted(first: Survivor) -> float:
-    """What it is worth that a generator offers an edit first; less where the size came along another dimension."""
-    sure = first.candidate.tier <= SURE_TIER and not first.counted.get("came-along")
-    return SURER if sure else FITTING
 
 
 def _strange(one: Survivor, evidence: Evidence) -> bool:
