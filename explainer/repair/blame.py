@@ -106,11 +106,10 @@ class Blame:
 
     def verdicts(self, checker: Any) -> list[Verdict]:
         """The survivors as verdicts: the first, the likeliest of another line, the rest in their order."""
-        control, rows = checker.control(), list(self.survivors)
-        apart = (one for one in rows if one.line != rows[0].line and one.score > 0 and not one.judgement.doubts)
-        second = next(apart, None)
-        first = rows[:1]
-        rows = [*first, *(one for one in rows[1:] if one is second), *(one for one in rows[1:] if one is not second)]
+        control, first = checker.control(), self.first
+        apart = (one for one in self.survivors if first is not None and one.line != first.line)
+        second = next((one for one in apart if one.score > 0 and not one.judgement.doubts), None)
+        rows = sorted(self.survivors, key=lambda one: (one is not first, one is not second))
         return [checker.passed(one.candidate, one.run, control, one.judgement) for one in rows]
 
 
@@ -131,7 +130,9 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         worth = BETTER if first is own else SURER if first.candidate.tier <= SURE_TIER else FITTING
         found[found.index(first)] = first = replace(first, score=first.score + worth)
     found.sort(key=lambda one: (_last(one), -one.score))
-    if first is not None and (_comes_first(first, own, found[0], evidence) or (own and _unlikely(found[0], own))):
+    if first is not None and (
+        _comes_first(first, own, found[0], evidence) or (own is not None and _unlikely(found[0], own))
+    ):
         found = [first, *(one for one in found if one is not first)]
     first = found[0] if found else None
     if first is None or first.candidate.edits == known:

@@ -156,8 +156,11 @@ def _makes_up(offer: Offer, apart_by: Collection[int]) -> bool:
     """Whether a size becomes larger or smaller by just so much: one of several that were joined, or added up."""
     if offer.filler in ("solved", "shifted") or not isinstance(offer.node, ast.expr) or not apart_by:
         return False
-    old, text = integer(offer.spot, offer.node), offer.text
+    text = offer.text
     new = int(text) if text.isdigit() else offer.spot.scope.get(text)
+    if offer.filler != "proportional" and type(new) is not int:
+        return False
+    old = integer(offer.spot, offer.node)
     if offer.filler == "proportional" and old is not None:  # `n` -> `2 * n`, with which one of the sizes is the other
         return text.replace(offer.place.text, "").strip(" 0123456789()") in ("*", "//")
     return old is not None and type(new) is int and abs(new - old) in apart_by

@@ -51,11 +51,12 @@ def guard(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
     So `Identity() if a == b else Conv2d(...)` -> `if s == 1 and a == b`, and sides that are read and not compared.
     """
-    source, statement = spot.place.source, statement_of(spot, spot.place.node)
-    around = source.parent_of(statement) if statement is not None else None
-    choices = [one for one in (around, *(ast.walk(statement) if statement is not None else ()))
-               if isinstance(one, (ast.If, ast.IfExp))]  # fmt: skip
-    for choice in choices if spot.role in ("bound", "built", "given", "slice") else ():
+    statement = statement_of(spot, spot.place.node) if spot.role in ("bound", "built", "given", "slice") else None
+    if statement is None:
+        return
+    for choice in (spot.place.source.parent_of(statement), *ast.walk(statement)):
+        if not isinstance(choice, (ast.If, ast.IfExp)):
+            continue
         tests = choice.test.values if isinstance(choice.test, ast.BoolOp) else [choice.test]
         if not all(isinstance(one, ast.Compare) and len(one.ops) == 1 for one in tests):
             continue

@@ -49,9 +49,8 @@ def kept(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         end = f"{as_primary(other.place)}.size({apart[0]})"  # type: ignore[arg-type]
         new = f"{text(spot, node)}[{':, ' * apart[0]}:{end}]"
         yield Offer("kept", spot, node, new, "made once")
-        yield Offer(
-            "kept", spot, node, new, "wherever read", twins=tuple((each, new) for each in _read_again(spot, node))
-        )
+        if again := _read_again(spot, node):
+            yield Offer("kept", spot, node, new, "wherever read", twins=tuple((each, new) for each in again))
 
 
 def _made_once(spot: Spot, node: ast.AST) -> bool:

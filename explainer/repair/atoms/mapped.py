@@ -49,6 +49,6 @@ def encoded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         known = spot.scope.get(text(spot, node)) if isinstance(node, (ast.Name, ast.Attribute)) else None
         if isinstance(known, list) and known[1] == "int64" and known[0] in ([rows], [rows, 1]):
             name = text(spot, node) + ".squeeze(1)" * (len(known[0]) - 1)
-            for at, count in enumerate(name for name, value in integers(spot).items() if value > 1):
+            for at, count in enumerate(one for one, value in integers(spot).items() if value > 1):
                 new = f"F.one_hot({name}, {count}).float()"
                 yield Offer("encoded", spot, node, new, "one-hot", 0.05 * at, imports=(_FUNCTIONAL,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Sequence
 
 from explainer.bindings import last_name
@@ -68,7 +69,9 @@ def leaves_layers(source: Source) -> bool:
     return any(True for _ in _unread_models(source.tree)) or any(any(_unread_layers(source, one)) for one in forward)
 
 
-def _unread_layers(source: Source, owner: ast.ClassDef) -> Iterator[str]:
+@functools.lru_cache(256)
+def _unread_layers(source: Source, owner: ast.ClassDef) -> tuple[str, ...]:
+    """The layers that a class makes and that nothing reads, which is asked at each of its places."""
     made = [
         target.attr
         for one in ast.walk(owner)
@@ -79,7 +82,7 @@ def _unread_layers(source: Source, owner: ast.ClassDef) -> Iterator[str]:
     others = {id(one) for other in _of_others(source, owner) for one in ast.walk(other) if of_self(one)}
     read = {one.attr for one in source.nodes() if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)
             and id(one) not in others}  # fmt: skip
-    yield from (f"self.{name}" for name in dict.fromkeys(made) if name not in read)
+    return tuple(f"self.{name}" for name in dict.fromkeys(made) if name not in read)
 
 
 def _made(statement: ast.Assign) -> list[ast.expr]:

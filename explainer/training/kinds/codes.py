@@ -30,9 +30,7 @@ def codes_made_anew(watcher: Any) -> Iterator[Finding]:
             if made is None or len(pairs) != 1:
                 continue
             home, first, then = pairs[0]
-            field, text = source.text(fields[0].targets[0]), source.text(fields[0].value)
-            names = {"kind": owner.name, "field": field, "text": text, "line": then.lineno,
-                     "first": home.text(first.targets[0]), "other": home.text(then.targets[0])}  # fmt: skip
+            names = _names(source, owner, fields[0], *pairs[0])
             edits = _handed(source, made, fields, home, first, then)
             attempts = (Attempt("hand-on", edits, names),) if edits else ()
             yield Finding("codes-made-anew", names, source.span(fields[0]), attempts, proved=False, seen=True, weight=8)
@@ -44,17 +42,14 @@ def codes_not_handed_on(watcher: Any) -> Iterator[Finding]:
     sources = program_sources(watcher)
     for source in sources:
         for owner in (one for one in source.nodes() if isinstance(one, ast.ClassDef)):
-            own = [one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
-            made = own[0] if own else None
+            made = _constructor(owner)
             fields = list(_or_made(source, made)) if made is not None else []
             pairs = list(_pairs(sources, owner.name)) if fields else []
             if made is None or len(pairs) != 1 or any(_gives(one.value, made, fields[0][1]) for one in pairs[0][1:]):
                 continue
             (field, option), (home, first, then) = fields[0], pairs[0]
             given = f"{home.text(first.targets[0])}.{field.targets[0].attr}"  # type: ignore[attr-defined]
-            names = {"kind": owner.name, "field": source.text(field.targets[0]), "text": source.text(field.value),
-                     "line": then.lineno, "first": home.text(first.targets[0]), "other": home.text(then.targets[0]),
-                     "given": f"{option}={given}"}  # fmt: skip
+            names = {**_names(source, owner, field, *pairs[0]), "given": f"{option}={given}"}
             edits = rewrite.with_keyword(home, then.value, option, given)  # type: ignore[arg-type]
             attempts = (Attempt("given", edits, names),) if edits else ()
             yield Finding("codes-made-anew", names, home.span(then), attempts, proved=False, seen=True, weight=8)
@@ -153,9 +148,21 @@ def _of_the_whole(source: Source, helper: ast.FunctionDef, inverse: ast.Assign, 
     return tuple(edits)
 
 
+def _constructor(owner: ast.ClassDef) -> ast.FunctionDef | None:
+    return next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+
+
+def _names(
+    source: Source, owner: ast.ClassDef, field: ast.Assign, home: Source, first: ast.Assign, then: ast.Assign
+) -> dict[str, Any]:
+    """What is said of two objects of a class, each of which numbers the values in a field of its own."""
+    return {"kind": owner.name, "field": source.text(field.targets[0]), "text": source.text(field.value),
+            "line": then.lineno, "first": home.text(first.targets[0]), "other": home.text(then.targets[0])}  # fmt: skip
+
+
 def _made(owner: ast.ClassDef) -> ast.FunctionDef | None:
     """The constructor of a class that takes values alone, none by default."""
-    own = next((one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"), None)
+    own = _constructor(owner)
     given = own.args if own is not None else None
     plain = given is not None and not (given.vararg or given.kwarg or given.kwonlyargs or given.defaults)
     return own if plain else None
