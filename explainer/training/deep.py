@@ -115,6 +115,7 @@ class Deep:
         self.fed: list[Any] = []
         self.timed: list[Any] = []
         self.differences: dict[int, Any] = {}
+        self.masked: dict[int, Any] = {}
         self.padded: dict[tuple[int, ...], tuple[int, float]] = {}
         self._looks: Any = None
         self._noted: Any = ()
@@ -187,6 +188,7 @@ class Deep:
         self.fed.clear()
         self.timed.clear()
         self.differences.clear()
+        self.masked.clear()
         self.watcher.tokens.clear()
         self.watcher.future.clear()
         self.watcher.embedded.clear()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import re
 from collections.abc import Iterator, Mapping
+from types import CodeType
 from typing import Any
 
 from explainer.bindings import assignments, sets
@@ -125,19 +127,29 @@ def _computed(frame: LiveFrame, name: str) -> Iterator[str]:
 
 
 def _reset(scene: Scene, frame: LiveFrame, reach: str) -> str:
-    """A method without arguments of the object that holds the state, or of one around it, which seems to clear it.
+    """A method without arguments of the object that holds the state, or of one around it, which cuts or clears it.
 
     None that a function on the stack calls already: there the state is meant to last from one such call to the next.
+    One that detaches the state comes before one whose name alone says that it clears it.
     """
     parts, calls = reach.split("."), set(_called_on_stack(scene))
     value: Any = frame.locals.get(parts[0])
+    found = []
     for at, part in enumerate(parts[1:], 1):
         for name, method in _own_methods(value):
             given = method.__code__.co_argcount - len(method.__defaults__ or ())
-            if name not in calls and _RESET.search(name) and given == 1:
-                return f"{'.'.join(parts[:at])}.{name}()"
+            cuts = _cuts(method.__code__, part)
+            if name not in calls and given == 1 and (cuts or _RESET.search(name)):
+                found.append((not cuts, f"{'.'.join(parts[:at])}.{name}()"))
         value = vars(value).get("_modules", {}).get(part) if is_module(value) else None
-    return ""
+    return min(found, key=lambda one: one[0])[1] if found else ""
+
+
+def _cuts(code: CodeType, attribute: str) -> bool:
+    """Whether a method puts an attribute back without its history: `self.state = self.state.detach()`."""
+    inner = [code, *(one for one in code.co_consts if isinstance(one, CodeType))]
+    stores = any(one.opname == "STORE_ATTR" and one.argval == attribute for one in dis.get_instructions(code))
+    return stores and any("detach" in one.co_names for one in inner)
 
 
 def _called_on_stack(scene: Scene) -> Iterator[str]:

@@ -25,7 +25,8 @@ def stored_value(scene: Scene, of: CarriedFact | None = None, resettable: bool =
     """The one value put into the list, dict or buffer which carries graphs over: `z` of `self.items.append(z)`.
 
     A buffer is what a module keeps beside the graph, and so is what a method sets that returns nothing; where its owner
-    knows how to reset it, it is a state instead, which is asked for with `resettable`.
+    knows how to reset it, it is a state instead, which is asked for with `resettable`. What a method sets last, and
+    nothing else reads, is put away for the next call alone.
     """
     if of is None or not of.name:
         return None
@@ -37,16 +38,18 @@ def stored_value(scene: Scene, of: CarriedFact | None = None, resettable: bool =
         return span_fact(*half[0])
     if not (of.container or (of.owner and (resettable or not of.reset))):
         return None
-    ways = (_puts, _listed) if of.container else (_kept_in_buffer, _set_alone)
+    ways = (_puts, _listed) if of.container else (_kept_in_buffer, _set_alone, _set_last)
     scopes = list(_scopes(scene, of))
     rows = ([(source, value) for source, scope in scopes for value in put(source, scope, of.name)] for put in ways)
-    found = next(filter(None, ([one for one in row if not _is_fresh(one[1])] for row in rows)), [])
+    found = next(filter(None, ([one for one in row if not _is_cut(one[1])] for row in rows)), [])
     plain = [one for one in found if isinstance(one[1], _PLAIN)]
     return span_fact(*found[0]) if len(found) == len(plain) == 1 else None
 
 
-def _is_fresh(value: ast.AST) -> bool:
-    """Whether a state is set to what has no history: nothing, or a tensor that a function of torch's makes."""
+def _is_cut(value: ast.AST) -> bool:
+    """Whether a state is set to what has no history: nothing, what is detached, a tensor that torch makes."""
+    if isinstance(value, ast.expr) and _detached(value):
+        return True
     if not isinstance(value, ast.Call):
         return isinstance(value, ast.Constant)
     owner = value.func.value if isinstance(value.func, ast.Attribute) else None
@@ -105,6 +108,21 @@ def _set_alone(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:
         inner = list(ast.walk(function))
         if not any(isinstance(one, (ast.Return, ast.Yield)) and one.value is not None for one in inner):
             yield from (one.value for one in inner if isinstance(one, ast.Assign) and sets(one, name))
+
+
+def _set_last(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:
+    """What the one method that reads an attribute sets it to, once it has read it."""
+    own = [one for one in ast.walk(scope) if isinstance(one, ast.FunctionDef)]
+    uses = [(one, function) for function in own for one in ast.walk(function) if _names(source, one, name)]
+    readers = {function.name for one, function in uses if isinstance(one.ctx, ast.Load)}
+    last = max((one.lineno for one, _ in uses if isinstance(one.ctx, ast.Load)), default=0)
+    for function in (one for one in own if readers == {one.name} and one.name != "__init__"):
+        stores = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and sets(one, name)]
+        yield from (one.value for one in stores if one.lineno > last)
+
+
+def _names(source: Source, node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Attribute) and source.text(node) == name
 
 
 def _scopes(scene: Scene, of: CarriedFact) -> Iterator[tuple[Source, ast.AST]]:

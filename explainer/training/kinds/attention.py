@@ -1,4 +1,4 @@
-"""Masks of attention: upside down, or missing where the future is what is to be predicted."""
+"""Masks: upside down, missing where the future is what is to be predicted, or without effect."""
 
 from __future__ import annotations
 
@@ -209,3 +209,35 @@ def hidden_in_vain(watcher: Any) -> Iterator[Finding]:
         yield Finding(
             "mask-without-effect", names, found[0].span(found[1]), attempts, proved=False, seen=True, weight=8
         )
+
+
+@finder
+def zero_chosen(watcher: Any) -> Iterator[Finding]:
+    """A minimum over a product with a mask: the zeros of hidden places are less than all that is shown."""
+    for seen, times in watcher.notes.of("zero-chosen"):
+        found = expression(seen.site) if times > 2 else None
+        pair = _factors(*found) if found is not None else None
+        if found is None or pair is None:
+            continue
+        source, product = found
+        value, mask = pair if seen.data["place"] == 0 else pair[::-1]
+        hidden = f"~{rewrite.operand(source, mask)}" if seen.data["bool"] else f"{rewrite.operand(source, mask)} == 0"
+        end = 'float("inf")' if seen.data["least"] else 'float("-inf")'
+        new = f"{rewrite.operand(source, value)}.masked_fill({hidden}, {end})"
+        names = {**seen.data, "text": source.text(product), "mask": source.text(mask), "new": new}
+        attempts = (Attempt("fill", rewrite.replaced(source, product, new), names),)
+        yield Finding("zero-of-mask-chosen", names, source.span(product), attempts, proved=False, seen=True, weight=8)
+
+
+def _factors(source: Source, node: ast.AST) -> tuple[ast.expr, ast.expr] | None:
+    """The two that a product is made of: `a * b`, `torch.mul(a, b)`, `a.mul(b)`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        return node.left, node.right
+    given = with_owner(source, node) if isinstance(node, ast.Call) and called(node) in ("mul", "multiply") else []
+    return (given[0], given[1]) if len(given) == 2 else None
+
+
+def with_owner(source: Source, call: ast.Call) -> list[ast.expr]:
+    """The arguments of a function of torch's; of a method with the object before them."""
+    method = isinstance(call.func, ast.Attribute) and source.text(call.func.value) != "torch"
+    return [call.func.value, *call.args] if method else list(call.args)  # type: ignore[attr-defined]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import inspect
+import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
 
+from explainer.bindings import sets
 from explainer.source import Source, called, with_arguments
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
@@ -28,6 +30,7 @@ _SETTINGS: tuple[tuple[tuple[str, ...], str, int | None, Callable[[float], bool]
     (_OPTIMIZERS, "eps", None, lambda value: value >= 1e-3, "1e-8"),
     (("CrossEntropyLoss", "cross_entropy"), "label_smoothing", None, lambda value: value >= 0.5, "0.1"),
 )
+_ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 
 
 @finder
@@ -42,15 +45,38 @@ def extreme(watcher: Any) -> Iterator[Finding]:
                 if done and names is not _NORMS:
                     continue
                 given = rewrite.argument(node, keyword, place) if called(node) in names else None
-                written = rewrite.literal_of(source, given, ()) if given is not None else None
-                number = written[1] if written is not None else None
-                value = number.value if isinstance(number, ast.Constant) else None
-                if written is None or number is None or not isinstance(value, (int, float)) or not off(value):
+                written = _written(source, given) if given is not None else None
+                if written is None or not off(written[2]):
                     continue
-                edits = rewrite.replaced(*written, usual)
-                told = {"name": keyword, "call": called(node), "value": written[0].text(number), "usual": usual}
+                home, number, value = written
+                edits = rewrite.replaced(home, number, usual)
+                text = home.text(number) if isinstance(number, ast.Constant) else f"{value:.3g}"
+                told = {"name": keyword, "call": called(node), "value": text, "usual": usual}
                 attempts = (Attempt("usual", edits, told),)
-                yield Finding("setting-extreme", told, written[0].span(number), attempts, proved=False, seen=True)
+                yield Finding("setting-extreme", told, home.span(number), attempts, proved=False, seen=True)
+
+
+def _written(source: Source, given: ast.expr) -> tuple[Source, ast.AST, float] | None:
+    """Where a setting is written, as a number or as arithmetic with numbers of the file's top (`1 - DECAY`); its value."""
+    found = rewrite.literal_of(source, given, ())
+    if found is not None and isinstance(found[1], ast.Constant):
+        return (*found, found[1].value)  # type: ignore[return-value]
+    top = [one for one in getattr(source.tree, "body", ()) if isinstance(one, ast.Assign)]
+    bound = [one.value for one in top if isinstance(given, ast.Name) and sets(one, given.id)]
+    value = _value(source, bound[0]) if len(bound) == 1 else None
+    return (source, bound[0], value) if value is not None else None
+
+
+def _value(source: Source, node: ast.expr) -> float | None:
+    """What arithmetic of numbers comes to, those that names of the file stand for among them."""
+    if isinstance(node, ast.BinOp) and type(node.op) in _ARITHMETIC:
+        pair = _value(source, node.left), _value(source, node.right)
+        try:
+            return _ARITHMETIC[type(node.op)](*pair) if None not in pair else None
+        except ArithmeticError:
+            return None
+    found = rewrite.literal_of(source, node, ())
+    return found[1].value if found is not None and isinstance(found[1], ast.Constant) else None  # type: ignore[return-value]
 
 
 @finder

@@ -1,4 +1,4 @@
-"""Weights in a type too coarse for their steps, logarithms of nothing but their guard, labels cut to integers."""
+"""Types too coarse for steps or too narrow for differences, logarithms of nothing but a guard, labels cut to integers."""
 
 from __future__ import annotations
 
@@ -82,6 +82,22 @@ def _guarded(log: ast.Call) -> ast.expr | None:
     if isinstance(given, ast.Call) and isinstance(given.func, ast.Attribute) and called(given) in _CLAMPS:
         return given.func.value
     return None
+
+
+@finder
+def wrapped(watcher: Any) -> Iterator[Finding]:
+    """`after - before` of bytes: what is less than 0 comes out near 255."""
+    for seen, _ in watcher.notes.of("wrapped"):
+        found = seen.site[0].node() if seen.site else None
+        if found is None or not isinstance(found.node, ast.BinOp):
+            continue
+        source, node = found.source, found.node
+        text = source.text(node)
+        pairs = [(one, f"{rewrite.operand(source, one)}.float()") for one in (node.left, node.right)
+                 if not isinstance(one, ast.Constant)]  # fmt: skip
+        names = {**seen.data, "text": text, "line": seen.site[0].line}
+        attempts = (Attempt("wide", rewrite.both(source, pairs), names),)
+        yield Finding("byte-wraps", names, source.span(node), attempts, proved=False, seen=True, weight=8)
 
 
 def _coarse(source: Source) -> Iterator[tuple[ast.expr, str]]:

@@ -1,4 +1,4 @@
-"""Updates that are smaller than what a number of low precision can change by: they are rounded away."""
+"""Updates too small for a type of low precision, which are rounded away; results too large for a byte, which wrap."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from explainer.training.calls import looks
 from explainer.training.deep import Call, Deep
 
 LOW = (torch.bfloat16, torch.float16)
+#: Types of whole numbers that pictures and sound come in, with how many values they have; the share that must wrap.
+_BYTES, _WRAPS = {torch.uint8: 256, torch.int8: 256}, 0.01
+_EXACT = {"sub": torch.sub, "__sub__": torch.sub, "__rsub__": torch.rsub, "add": torch.add, "__add__": torch.add}
 #: Entries of one weight, and weights of one optimizer, that are compared.
 _ENTRIES, _WEIGHTS = 512, 6
 
@@ -67,3 +70,17 @@ def _saw(watcher: Any, site: Any, what: str, dtype: torch.dtype, lost: Any, weig
     name = str(dtype).removeprefix("torch.")
     if share > 0.5:
         watcher.notes.saw("rounded-away", site, of=what, what=what, dtype=name, share=round(100 * share), weight=weight)
+
+
+@looks(*_EXACT)
+def wrapped(deep: Deep, call: Call) -> None:
+    """A sum or difference of bytes that lies outside of what a byte holds: it goes on from the other end."""
+    out = call.out
+    if not isinstance(out, torch.Tensor) or out.dtype not in _BYTES or call.kwargs or len(call.args) != 2:
+        return
+    exact = _EXACT[call.name](*(one.int() if isinstance(one, torch.Tensor) else one for one in call.args))
+    lost = float((exact != out).float().mean()) if out.numel() else 0.0
+    if lost > _WRAPS:
+        name = str(out.dtype).removeprefix("torch.")
+        deep.watcher.notes.saw("wrapped", call.site, dtype=name, share=round(100 * lost), low=int(exact.min()),
+                               high=int(exact.max()), many=_BYTES[out.dtype])  # fmt: skip

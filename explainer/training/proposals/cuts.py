@@ -20,6 +20,9 @@ from explainer.training.sources import program_sources
 
 #: Cuts that are worth a trial wherever a loss is made of what they hand on, with what becomes of them.
 _WITHIN = {"sample": "draw", "grad": "twice"}
+#: What makes a new tensor of the numbers of others, and how numbers are listed.
+_COPIES = ("torch.tensor", "torch.as_tensor", "torch.from_numpy", "torch.Tensor", "torch.FloatTensor")
+_LISTS = (ast.List, ast.ListComp)
 
 
 def cut_graph(watcher: Any) -> Iterator[Finding]:
@@ -170,13 +173,38 @@ def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:
                     yield one, "no_grad", rewrite.replaced(source, one, "torch.enable_grad()")
         elif (
             isinstance(node, ast.Call)
-            and source.text(node.func) in ("torch.tensor", "torch.as_tensor", "torch.from_numpy")
+            and source.text(node.func) in _COPIES
             and len(node.args) == 1
         ):
-            inner = node.args[0]
-            text = re.sub(r"\.(detach|cpu|numpy|tolist|item)\(\)", "", source.text(inner))
-            text = re.sub(r"\.(max|min)\((?=axis|dim)", r".a\1(", text)
-            yield node, called(node), rewrite.replaced(source, node, text)
+            yield node, called(node), _not_copied(source, node)
+
+
+def _not_copied(source: Source, copy: ast.Call) -> Any:
+    """What a new tensor is made of, in its place; of a list of numbers that were read off tensors, these in a stack."""
+    inner = copy.args[0]
+    listed = inner if isinstance(inner, _LISTS) else _bound_above(source, copy, source.text(inner))
+    if listed is None:
+        return rewrite.replaced(source, copy, _unread(source.text(inner)))
+    text = _unread(source.text(listed))
+    if text == source.text(listed):
+        return ()
+    if listed is inner:
+        return rewrite.replaced(source, copy, f"torch.stack({text})")
+    return rewrite.both(source, [(listed, text), (copy, f"torch.stack({source.text(inner)})")])
+
+
+def _unread(text: str) -> str:
+    """An expression without what reads numbers off a tensor."""
+    text = re.sub(r"\.(detach|cpu|numpy|tolist|item)\(\)", "", text)
+    return re.sub(r"\.(max|min)\((?=axis|dim)", r".a\1(", text)
+
+
+def _bound_above(source: Source, node: ast.AST, name: str) -> ast.expr | None:
+    """The list that a name or attribute is given last, above a place of the same function."""
+    scope, line = source.scope_at(node.lineno), node.lineno  # type: ignore[attr-defined]
+    above = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and one.lineno < line]
+    found = [one.value for one in above if any(source.text(target) == name for target in one.targets)]
+    return found[-1] if found and isinstance(found[-1], _LISTS) else None
 
 
 def _hands_on(source: Source, function: ast.FunctionDef) -> bool:
