@@ -41,6 +41,8 @@ from explainer.source import Source
 Features = Mapping[str, float]
 Line = tuple[str, int]
 _OF_ALL = re.compile(rf"\b(?:{'|'.join(OF_DATA)})\s*=(?!=)\s*[a-z_A-Z]")
+#: What grows or shrinks from stage to stage.
+_STAGED = re.compile(r"(?://|\*) 2 \*\* [a-z_]\w*")
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|\S")
 #: From how many parameters of other shapes on a model is another one; those of one layer, and of two that meet.
 _LAYER, _MEETING = 2, 4
@@ -104,6 +106,8 @@ def features(
         "reads-unread": float(not forgetting and reads_unread(candidate, evidence)),
         "exact": float(candidate.exact),
         "counts-both": float(_counts_both(candidate, run, control, evidence)),
+        "staged": float(any(_STAGED.search(one.after or "") and not _STAGED.search(one.before or "")
+                            for one in candidate.edits)),
         "multiplied": float(multiplied(candidate)),
         "takes-part": float(takes_a_part(candidate, evidence)),
         "both-directions": float(bool(lost) and takes_both_directions(candidate, evidence)),

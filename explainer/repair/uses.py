@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
@@ -87,10 +88,24 @@ def _uses(evidence: Evidence) -> Kinds:
             for name, value in _given(evidence, source, node) if isinstance(node, ast.Call) else ():
                 known[value].update(_kinds_of(name))
                 goes += [(value, name)] if name not in OF_LAYERS else []
+    goes += _unpacked_alike(evidence)
     for _ in range(_ROUNDS):
         for value, name in goes:
             known[value] |= known.get(name, set())
     return {name: frozenset(kinds) for name, kinds in known.items() if kinds and name}
+
+
+def _unpacked_alike(evidence: Evidence) -> Iterator[tuple[str, str]]:
+    """The names that loops over rows of the same name give to the same column: `k` and `kernel` of `self.layers`."""
+    columns: dict[tuple[str, int, int], set[str]] = defaultdict(set)
+    for source in evidence.sources_seen():
+        for node in source.nodes():
+            if isinstance(node, (ast.For, ast.comprehension)) and isinstance(node.target, ast.Tuple):
+                names = [last_name(one) for one in node.target.elts]
+                for at, name in enumerate(names if last_name(node.iter) else ()):
+                    columns[last_name(node.iter), len(names), at].add(name)
+    for alike in columns.values():
+        yield from itertools.permutations(alike, 2)
 
 
 def parameter_of(source: Source, node: ast.AST, evidence: Evidence) -> str:

@@ -106,6 +106,57 @@ FAULTS = {
                 return self.top((parts + self.place).mean(1))
         nn.functional.cross_entropy(Front(40, 8, 4, 6, 8)(torch.rand(2, 1, 40)), torch.tensor([1, 5])).backward()
         """, "length // hop", "(length - size) // hop + 1"),
+    "windows of rows that two loops unpack": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        ROWS = [(5, 7, 3), (5, 4, 2)]
+        class Ear(nn.Module):
+            def __init__(self, rows):
+                super().__init__()
+                self.rows, self.parts, before = rows, nn.ModuleList(), 1
+                for width, size, hop in rows:
+                    self.parts.append(nn.Conv1d(before, width, size, stride=hop))
+                    before = width
+            def counts(self, lengths):
+                for _, window, step in self.rows:
+                    lengths = torch.div(lengths, step, rounding_mode="floor")
+                return lengths
+            def forward(self, x, lengths):
+                for part in self.parts:
+                    x = part(x)
+                counts = self.counts(lengths)
+                shown = torch.arange(int(counts.max())) < counts[:, None]
+                return (x * shown[:, None]).sum(2) / counts[:, None]
+        Ear(ROWS)(torch.rand(2, 1, 60), torch.tensor([60, 44])).mean().backward()
+        """, "torch.div(lengths", "torch.div(lengths - window, step, rounding_mode=\"floor\") + 1"),
+    "a grid that halves from stage to stage": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Stage(nn.Module):
+            def __init__(self, width, grid):
+                super().__init__()
+                self.place = nn.Parameter(torch.zeros(width, grid, grid))
+                self.down = nn.Conv2d(width, 2 * width, 2, stride=2)
+            def forward(self, x):
+                return self.down(x + self.place)
+        class Tower(nn.Module):
+            def __init__(self, grid, depth, width=3):
+                super().__init__()
+                self.stages = nn.ModuleList()
+                for level in range(depth):
+                    side = grid
+                    self.stages.append(Stage(width, side))
+                    width = 2 * width
+            def forward(self, x):
+                for stage in self.stages:
+                    x = stage(x)
+                return x
+        Tower(16, 3)(torch.rand(2, 3, 16, 16)).mean().backward()
+        """, "side = grid", "side = grid // 2 ** level"),
     "a layer that another class calls by the same name": (
         """
         import torch

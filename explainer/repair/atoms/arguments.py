@@ -11,7 +11,17 @@ from explainer.dimensions import DIMENSIONS
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
 from explainer.edits.place import Place
-from explainer.repair.atoms.common import calls, expressions, greatest, integers, lengths, tensors, text, wanted
+from explainer.repair.atoms.common import (
+    calls,
+    expressions,
+    greatest,
+    integers,
+    lengths,
+    number,
+    tensors,
+    text,
+    wanted,
+)
 from explainer.repair.atoms.signatures import lacking, left_alone, said
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
@@ -58,6 +68,11 @@ def swap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                     yield Offer("swap", spot, node, _with(spot, node, {id(own[i]): other, id(own[j]): one}), "", weight)
             if len(own) > 2 and isinstance(node, (ast.Call, ast.Tuple)):
                 yield from _turned(spot, node, own)
+
+
+def _halves(node: ast.BinOp) -> bool:
+    """Whether a size is divided by a number that is written: the other way round it gives 0, or the number."""
+    return isinstance(node.op, (ast.FloorDiv, ast.Mod)) and number(node.right) is not None
 
 
 def _unpacked(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -135,7 +150,7 @@ def _rows(node: ast.expr) -> Iterator[Sequence[ast.expr]]:
             yield [node.args[0], node.keywords[0].value]
     elif isinstance(node, (ast.Tuple, ast.List)) and 1 < len(node.elts) < 7:
         yield node.elts
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, _ORDERED):
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, _ORDERED) and not _halves(node):
         yield [node.left, node.right]
 
 

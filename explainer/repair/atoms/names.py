@@ -157,14 +157,50 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield Offer("size", spot, node, text, "property", 0.4)
         for text in _times_beside(spot, node, value, sizes) if isinstance(node, ast.BinOp) else ():
             yield Offer("size", spot, node, text, "beside", -0.2)
+        for text in _by_stage(spot, node, evidence):
+            yield Offer("size", spot, node, text, "stage", 0.1)
         for goal in goals:
-            for text in list(named(goal, spot.scope, old))[:3]:
-                if text not in plain:
-                    yield Offer("size", spot, node, text, "expression", 1.3)
+            forms = (_as_written(spot.place.source, text) for text in named(goal, spot.scope, old) if text not in plain)
+            for text, written in sorted(forms, key=lambda one: not one[1])[:3]:
+                weight = 1.3 - 0.6 * written - 0.7 * (written and old in text.split())
+                yield Offer("size", spot, node, text, "expression", weight)
         for goal in exact:
             forms = [text for text in named(goal, known, old) if " " in text and old in text]
             for text in forms[:_PROPORTIONAL]:
                 yield Offer("size", spot, node, text, "proportional", 0.2 + 0.4 * _strange(text, node, known, evidence))
+
+
+def _as_written(source: Source, text: str) -> tuple[str, bool]:
+    """A sum or product in the order in which the file has it somewhere, and whether it does."""
+    sides = re.fullmatch(r"(\S+) ([+*]) (\S+)", text)
+    other = f"{sides[3]} {sides[2]} {sides[1]}" if sides is not None else text
+    for form in (text, other) if sides is not None else ():
+        if re.search(rf"(?<![\w.]){re.escape(form)}(?![\w.(\[])", source.whole):
+            return form, True
+    return text, False
+
+
+def _by_stage(spot: Spot, node: ast.AST, evidence: Evidence) -> list[str]:
+    """`grid // 2 ** i` for the `grid` of a loop that builds stage after stage, where sizes are powers of two apart."""
+    said = [one for one in evidence.said if one > 1]
+    halves = any(one % other == 0 and (one // other) & (one // other - 1) == 0
+                 for one in said for other in said if one > other)  # fmt: skip
+    if not halves or not isinstance(node, (ast.Name, ast.Attribute)):
+        return []
+    line, scope = node.lineno, spot.place.source.scope_at(node.lineno)
+    loops = [one for one in ast.walk(scope) if isinstance(one, ast.For) and one.lineno < line <= (one.end_lineno or 0)]
+    counters = [_counter(one) for one in loops if not stored(one) & loaded(node)]
+    return [f"{ast.unparse(node)} {form} 2 ** {name}" for name in counters if name for form in ("//", "*")]
+
+
+def _counter(loop: ast.For) -> str:
+    """The name that counts the turns of a loop: of `enumerate` or `range`."""
+    call, target = loop.iter, loop.target
+    if isinstance(call, ast.Call) and called(call) == "enumerate" and isinstance(target, ast.Tuple):
+        target = target.elts[0]
+    elif not (isinstance(call, ast.Call) and called(call) == "range" and len(call.args) == 1):
+        return ""
+    return target.id if isinstance(target, ast.Name) else ""
 
 
 def _properties(spot: Spot, node: ast.AST) -> list[str]:

@@ -48,12 +48,21 @@ def overlapping(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     kinds = uses(evidence)
     kernels = [name for name in integers(spot) if "kernel_size" in kinds.get(name.rpartition(".")[2], ())]
     for node in expressions(spot):
-        if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.FloorDiv):
+        pair = _divided(node)
+        if pair is None or "stride" not in kinds.get(last_name(pair[1]), ()):
             continue
-        size, stride = (spot.place.source.text(one) for one in (node.left, node.right))
-        if "stride" in kinds.get(last_name(node.right), ()):
-            for at, kernel in enumerate(one for one in kernels if one not in (size, stride)):
-                yield Offer("overlapping", spot, node, f"({size} - {kernel}) // {stride} + 1", "kernel", 0.1 * at)
+        size, stride = (spot.place.source.text(one) for one in pair)
+        whole = "({}) // " + stride if isinstance(node, ast.BinOp) else spot.place.source.text(node).replace(size, "{}", 1)
+        for at, kernel in enumerate(one for one in kernels if one not in (size, stride)):
+            yield Offer("overlapping", spot, node, f"{whole.format(f'{size} - {kernel}')} + 1", "kernel", 0.1 * at)
+
+
+def _divided(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """The two sides of a division that leaves whole numbers: `n // stride`, `torch.div(n, stride, rounding_mode=...)`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+        return node.left, node.right
+    functional = isinstance(node, ast.Call) and ast.unparse(node.func) in ("torch.div", "torch.floor_divide")
+    return (node.args[0], node.args[1]) if functional and len(node.args) == 2 else None  # type: ignore[attr-defined]
 
 
 def _written(spot: Spot, kernel: str) -> list[str]:
