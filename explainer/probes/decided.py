@@ -13,7 +13,7 @@ from explainer.probes.built import bound, construction
 from explainer.probes.files import sources
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
-from explainer.source import Source, called
+from explainer.source import Source, called, of_self
 
 Node = tuple[Source, ast.AST]
 #: How many calls a parameter is followed through.
@@ -36,6 +36,17 @@ def decided_at(scene: Scene, of: ModuleFact | None = None, argument: str = "", n
     return span_fact(*at) if at is not None else None
 
 
+@probe
+def setting_at(scene: Scene, argument: str = "") -> SpanFact | None:
+    """The number that an attribute stands for which the failing call is given as an `argument`; None where unsure."""
+    node = scene.failing.node if scene.failing is not None else None
+    given = [one.value for one in node.keywords if one.arg == argument] if isinstance(node, ast.Call) else []
+    if scene.failing is None or not given or not of_self(given[0]):
+        return None
+    at = literal_of(scene, scene.failing.source, given[0])
+    return span_fact(*at) if at is not None else None
+
+
 def literal_of(scene: Scene, source: Source, node: ast.AST, sizes: tuple[int, ...] = ()) -> Node | None:
     """The literal that an expression is or that its name leads to, and no other; None where there is doubt.
 
@@ -43,7 +54,7 @@ def literal_of(scene: Scene, source: Source, node: ast.AST, sizes: tuple[int, ..
     """
     at: Node | None = (source, node)
     for _ in range(_MOST):
-        if at is None or isinstance(at[1], ast.Constant):
+        if at is None or isinstance(getattr(at[1], "operand", at[1]), ast.Constant):  # a sign goes with its number
             return at
         at = given(scene, *at, sizes)
     return None
@@ -59,14 +70,23 @@ def _shape(near: Any) -> tuple[int, ...]:
 
 
 def given(scene: Scene, source: Source, node: ast.AST, sizes: tuple[int, ...]) -> Node | None:
-    """What a name stands for: its literal, or the argument in the only call of the function whose parameter it is."""
+    """What a name stands for: its literal, or the argument in the only call of the function whose parameter it is.
+
+    An attribute stands for what the class sets it to, in one place. Where nothing in sight calls the function (a registry
+    may), its parameter is what its default says.
+    """
+    if of_self(node):
+        return _kept(source, node)
     if not isinstance(node, ast.Name):
         return None
     function = source.function_at(node.lineno)
     names = [one.arg for one in function.args.args] if isinstance(function, ast.FunctionDef) else []
     if not isinstance(function, ast.FunctionDef) or node.id not in names:
         return _assigned(source, node.id)
+    default = dict(zip(reversed(names), reversed(function.args.defaults), strict=False)).get(node.id)
     calls = list(calls_of(scene, source, function))
+    if not calls and default is not None:
+        return source, default
     if len(calls) != 1:
         return None
     given = arguments_of(calls[0][1], names)
@@ -75,8 +95,15 @@ def given(scene: Scene, source: Source, node: ast.AST, sizes: tuple[int, ...]) -
         return None
     if node.id in given:
         return calls[0][0], given[node.id]
-    default = dict(zip(reversed(names), reversed(function.args.defaults), strict=False)).get(node.id)
     return (source, default) if default is not None else None
+
+
+def _kept(source: Source, node: ast.Attribute) -> Node | None:
+    """What the only assignment of an attribute in its class gives it."""
+    owner = source.class_at(node.lineno)
+    pairs = [pair for one in ast.walk(owner) if isinstance(one, ast.Assign) for pair in _pairs(one)] if owner else []
+    values = [value for target, value in pairs if of_self(target) and target.attr == node.attr]
+    return (source, values[0]) if len(values) == 1 else None
 
 
 def calls_of(scene: Scene, source: Source, function: ast.FunctionDef) -> Iterator[tuple[Source, ast.Call]]:

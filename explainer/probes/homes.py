@@ -7,7 +7,7 @@ _PROBES = {
     "breaks": "graph_break",
     "built": "built_at",
     "call": "call argument tensors local",
-    "decided": "decided_at first_of first_entry",
+    "decided": "decided_at setting_at first_of first_entry",
     "history": "shape_history",
     "in_source": "caller_in_source layer_in_source",
     "mixed": "mixed_operands",
