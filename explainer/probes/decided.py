@@ -72,8 +72,8 @@ def _shape(near: Any) -> tuple[int, ...]:
 def given(scene: Scene, source: Source, node: ast.AST, sizes: tuple[int, ...]) -> Node | None:
     """What a name stands for: its literal, or the argument in the only call of the function whose parameter it is.
 
-    An attribute stands for what the class sets it to, in one place. Where nothing in sight calls the function (a registry
-    may), its parameter is what its default says.
+    An attribute stands for what the class sets it to, in one place. Where nothing in sight calls the function, as a
+    registry may, its parameter is what its default says.
     """
     if of_self(node):
         return _kept(source, node)

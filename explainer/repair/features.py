@@ -106,8 +106,9 @@ def features(
         "reads-unread": float(not forgetting and reads_unread(candidate, evidence)),
         "exact": float(candidate.exact),
         "counts-both": float(_counts_both(candidate, run, control, evidence)),
-        "staged": float(any(_STAGED.search(one.after or "") and not _STAGED.search(one.before or "")
-                            for one in candidate.edits)),
+        "staged": float(
+            any(_STAGED.search(one.after or "") and not _STAGED.search(one.before or "") for one in candidate.edits)
+        ),
         "multiplied": float(multiplied(candidate)),
         "takes-part": float(takes_a_part(candidate, evidence)),
         "both-directions": float(bool(lost) and takes_both_directions(candidate, evidence)),

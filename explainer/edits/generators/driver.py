@@ -52,7 +52,14 @@ _SHAPE = {
     "sizes.expected": 4,
     "sizes.own_layers": 4,
 }
-_DTYPE = {"dtype.started": -1, "dtype.structural": 0, "dtype.registered": 0, "converted.converted": 1, "dtype.casts": 1}
+_DTYPE = {
+    "dtype.complex_weights": -1,
+    "dtype.started": -1,
+    "dtype.structural": 0,
+    "dtype.registered": 0,
+    "converted.converted": 1,
+    "dtype.casts": 1,
+}
 GENERATORS: Mapping[str, Mapping[str, int]] = {
     "shape": _SHAPE,
     "view": {"view.copied": 0, "view.windows": 0, **_SHAPE},

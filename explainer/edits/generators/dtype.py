@@ -46,6 +46,8 @@ _INDEXED = ("__getitem__", "__setitem__", "gather", "index_select", "scatter", "
 #: What makes numbers between whole ones, of which the nearest is meant where one is to be an index.
 _SPACED = ("linspace", "logspace", "div", "true_divide", "interpolate", "mul")
 _MADE = ("zeros", "ones", "empty", "full")
+#: What makes a signal of a spectrum, which has phases.
+_TURNED_BACK = ("irfft", "irfft2", "irfftn", "ifft", "ifft2", "ifftn", "istft", "view_as_real")
 #: What puts values of one dtype into a tensor of that dtype.
 _GATHERING = ("__setitem__", *(f"{name}{end}" for end in ("", "_") for name in (
     "index_add", "index_copy", "index_put", "scatter", "scatter_add", "scatter_reduce", "masked_scatter")))  # fmt: skip
@@ -89,6 +91,30 @@ def started(evidence: Evidence) -> Iterator[Candidate]:
             for like in (*_of_dtype(evidence, place, dtype), f"torch.{dtype}"):
                 edits = partial(set_argument, place, "dtype", like)
                 yield from evidence.made(edits, "add-argument", place, "flag", new=f"dtype={like}", layer=called(node))
+
+
+def complex_weights(evidence: Evidence) -> Iterator[Candidate]:
+    """`nn.Parameter(torch.rand(a, b))` -> `... dtype=torch.cfloat`: weights of a spectrum that is turned back.
+
+    Where the program turns none back, a magnitude is meant.
+    """
+    crash = evidence.crash
+    kinds = sorted(dtype.rstrip("0123456789") for _, dtype in crash.before) if crash is not None else []
+    nodes = [(source, node) for source in evidence.sources_seen() for node in source.nodes()]
+    back = any(isinstance(node, ast.Call) and called(node) in _TURNED_BACK for _, node in nodes)
+    if crash is None or crash.place is None or kinds != ["complex", "float"] or not back:
+        return
+    read = {one.attr for one in ast.walk(crash.place.node) if of_self(one)}
+    for source, node in nodes:
+        kept = [one for one in getattr(node, "targets", ()) if of_self(one) and one.attr in read]
+        made = getattr(node, "value", None)
+        if kept and isinstance(made, ast.Call) and called(made) == "Parameter":
+            for one in ast.walk(made):
+                if isinstance(one, ast.Call) and called(one) in (*_MADE, "rand", "randn"):
+                    place = Place(source, one)
+                    edits = partial(set_argument, place, "dtype", "torch.cfloat")
+                    new = "dtype=torch.cfloat"
+                    yield from evidence.made(edits, "add-argument", place, "flag", new=new, layer=called(one))
 
 
 def _of_dtype(evidence: Evidence, place: Place, dtype: str) -> list[str]:

@@ -26,7 +26,7 @@ from explainer.repair.atoms.common import (
 )
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called, loaded, of_self, stored
+from explainer.source import Source, called, loaded, of_self, stored
 
 _MOST, _DERIVED = 8, 4
 #: What it is worth that a number is the same field, of another object.

@@ -52,13 +52,14 @@ def overlapping(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         if pair is None or "stride" not in kinds.get(last_name(pair[1]), ()):
             continue
         size, stride = (spot.place.source.text(one) for one in pair)
-        whole = "({}) // " + stride if isinstance(node, ast.BinOp) else spot.place.source.text(node).replace(size, "{}", 1)
+        old = f"{size} // {stride}" if isinstance(node, ast.BinOp) else spot.place.source.text(node)
         for at, kernel in enumerate(one for one in kernels if one not in (size, stride)):
-            yield Offer("overlapping", spot, node, f"{whole.format(f'{size} - {kernel}')} + 1", "kernel", 0.1 * at)
+            inner = f"({size} - {kernel})" if isinstance(node, ast.BinOp) else f"{size} - {kernel}"
+            yield Offer("overlapping", spot, node, f"{old.replace(size, inner, 1)} + 1", "kernel", 0.1 * at)
 
 
 def _divided(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
-    """The two sides of a division that leaves whole numbers: `n // stride`, `torch.div(n, stride, rounding_mode=...)`."""
+    """The two sides of a division that leaves whole numbers: `n // stride`, `torch.div(n, stride)`, rounded."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
         return node.left, node.right
     functional = isinstance(node, ast.Call) and ast.unparse(node.func) in ("torch.div", "torch.floor_divide")

@@ -57,7 +57,7 @@ def extreme(watcher: Any) -> Iterator[Finding]:
 
 
 def _written(source: Source, given: ast.expr) -> tuple[Source, ast.AST, float] | None:
-    """Where a setting is written, as a number or as arithmetic with numbers of the file's top (`1 - DECAY`); its value."""
+    """Where a setting is written, as a number or as arithmetic with others (`1 - DECAY`), and its value."""
     found = rewrite.literal_of(source, given, ())
     if found is not None and isinstance(found[1], ast.Constant):
         return (*found, found[1].value)  # type: ignore[return-value]

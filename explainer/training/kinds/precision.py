@@ -1,4 +1,4 @@
-"""Types too coarse for steps or too narrow for differences, logarithms of nothing but a guard, labels cut to integers."""
+"""Types too coarse or too narrow, logarithms of nothing but their guard, labels cut to integers."""
 
 from __future__ import annotations
 

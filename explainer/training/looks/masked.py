@@ -11,7 +11,7 @@ from explainer.training.deep import Call, Deep
 
 #: The share of all weights that hidden places must still get.
 _SHARE = 0.02
-#: Products with a mask of one iteration that are remembered at most; of all choices the share that must be hidden zeros.
+#: Products with a mask of one iteration that are remembered at most; the share of choices that must be hidden zeros.
 _PRODUCTS, _LOST = 500, 0.9
 
 
@@ -55,7 +55,7 @@ def _is_mask(values: torch.Tensor) -> bool:
 
 @looks("min", "amin", "argmin", "max", "amax", "argmax")
 def zero_chosen(deep: Deep, call: Call) -> None:
-    """The least of what was multiplied with a mask, where a hidden place, which is 0, is less than all that is shown."""
+    """The least of what was multiplied with a mask, where a hidden zero is less than all that is shown."""
     values, dim = call.get("input", 0), call.get("dim", 1)
     known = deep.masked.get(id(values))
 

@@ -171,11 +171,7 @@ def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:
             for one in node.decorator_list:
                 if "no_grad" in source.text(one) and _hands_on(source, node):
                     yield one, "no_grad", rewrite.replaced(source, one, "torch.enable_grad()")
-        elif (
-            isinstance(node, ast.Call)
-            and source.text(node.func) in _COPIES
-            and len(node.args) == 1
-        ):
+        elif isinstance(node, ast.Call) and source.text(node.func) in _COPIES and len(node.args) == 1:
             yield node, called(node), _not_copied(source, node)
 
 
