@@ -302,6 +302,11 @@ MEANINGS: Mapping[str, Texts] = {
         "ko": "만들어 놓고 아무도 호출하지 않는 층",
         "zh": "这个层已创建，却从未被调用",
     },
+    "unrecorded": {
+        "en": "what is collected there is not trained through, and needs no graph",
+        "ko": "거기서 모으는 값은 학습에 쓰이지 않으므로 그래프가 필요 없음",
+        "zh": "在那里收集的值不参与训练，不需要计算图",
+    },
     "guard": {
         "en": "the condition leaves out what else the layer changes",
         "ko": "조건이 이 층이 바꾸는 다른 것을 빠뜨림",

@@ -39,6 +39,7 @@ ATOM: Mapping[str, float] = {
     "registered": 0.2,
     "severed": 0.3,
     "recorded": 0.1,
+    "unrecorded": 0.1,
     "index": 0.8,
     "state": 0.1,
     "unflattened": 0.1,
@@ -120,8 +121,8 @@ ROLE: Mapping[str, float] = {
 }
 #: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "namesake",
-          "sibling", "derived", "uncalled", "severed", "recorded", "likewise", "rebound", "branched", "parameter",
-          "adjusted", "unreturned", "copied", "dropped")  # fmt: skip
+          "sibling", "derived", "uncalled", "severed", "recorded", "unrecorded", "likewise", "rebound", "branched",
+          "parameter", "adjusted", "unreturned", "copied", "dropped")  # fmt: skip
 DTYPES = ("value", "keyword", "namesake", "swap", "unwrap", "drop", "key", "name", "call", "index", "element",
           "statement", "order", "sibling", "derived", "uncalled", "copied", "operator", "parameter", "adjusted",
           "likewise", "rebound", "branched", "unreturned", "prepared", "dropped")  # fmt: skip
@@ -158,7 +159,7 @@ SIZED = ("prepared", "parameter")
 _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": (*DTYPES, "level"), "unsupported": DTYPES,
               "checkpoint": LOADING, "dataloader": SAMPLES, "oom": SIZED, "nan": VALUES}  # fmt: skip
 #: What mends graphs alone; what mends only where tensors lie, or an index too large: elsewhere data would be lost.
-_ALONE = ("detach", "clone", "severed", "recorded")
+_ALONE = ("detach", "clone", "severed", "recorded", "unrecorded")
 #: A layer that nothing calls is no sign where memory lies in another order: each makes a new tensor, and so runs.
 _NO_SIGN = {"view": ("uncalled",)}
 _ONLY = {

@@ -36,7 +36,7 @@ MARGIN = 0.8
 _BEHIND = {PASSES: -1.2, UNKNOWN: 0.6, MOVED: 1.0, OTHER: 2.2}
 #: What the crashed run cannot tell: it has changed the objects already whose changes are to come in another order, and
 #: has the graphs of steps that are over.
-UNSIEVED = ("order", "copied", "block", "detach", "severed", "dropped", "level")
+UNSIEVED = ("order", "copied", "block", "detach", "severed", "unrecorded", "dropped", "level")
 #: What an edit costs more that is made at sibling statements too, and how many such are run.
 _BESIDE, SIBLINGS = 0.2, 8
 #: How many of one kind at one line are run, of those that get past the failing call, and of a kind that is not sieved:

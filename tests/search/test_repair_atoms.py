@@ -327,6 +327,7 @@ ALONE = [
     ("padded", "(t - c) // 2 + 1", ""),  # no layer is padded
     ("again", "net = Net().to(device)\nf(x)", ""),  # nothing is added
     ("literal", "f(x, dim=2)", "sizes 2 and 3"),  # a dimension
+    ("unrecorded", "value = act(x)", ""),  # nothing is to have it as an array
     ("recorded", "def f(x):\n    return g(x)", ""),  # recorded all the while
     ("overlapping", "t // stride", "sizes 3 and 5"),  # no layer has such windows
     ("guard", "z = f(x) if b != t else g(x)", ""),  # no layer is made there
@@ -379,6 +380,7 @@ def test_every_atom_has_examples_and_a_cost():
         "seam",
         "meant",
         "recorded",
+        "unrecorded",
         "again",
         "padded",
         "state",

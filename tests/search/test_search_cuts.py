@@ -114,6 +114,44 @@ FAULTS = {
         net.grow(3)
         net(torch.rand(5, 4, device=device))[0].sum().backward()
         """, "net.grow(3)", "net.to(device)"),
+    "what is collected for an array": (
+        """
+        import numpy as np
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Player(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.worth = nn.Linear(3, 4), nn.Linear(4, 1)
+            def look(self, x):
+                h = self.body(x).tanh()
+                return h, self.worth(h).squeeze(-1)
+            def choose(self, x):
+                chances, worth = self.look(x)
+                return chances.softmax(0)[0], worth
+        class Games:
+            def __init__(self):
+                self.chances, self.worths = [], []
+            def add(self, chance, worth):
+                self.chances.append(chance)
+                self.worths.append(worth)
+            def whole(self):
+                before = np.append(torch.stack(self.worths).numpy(), 0.0)
+                return torch.stack(self.chances), torch.from_numpy(before[1:] - before[:-1]).float()
+        player, optimizer = Player(), None
+        optimizer = torch.optim.SGD(player.parameters(), lr=0.1)
+        games = Games()
+        for x in torch.rand(5, 3):
+            games.add(*player.choose(x))
+        old, gains = games.whole()
+        for _ in range(3):
+            chances, worths = player.look(torch.rand(5, 3))
+            loss = (chances.softmax(1)[:, 0] / old * gains).mean() + (worths - gains).pow(2).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        """, "chances, worth = self.look", "with torch.no_grad():"),
     "a function on the way is not recorded": (
         FIELD.format(decorator="@torch.no_grad()", within="", given="places"), "@torch.no_grad()", "def encode"),
 }  # fmt: skip

@@ -105,6 +105,7 @@ ATOMS: dict[str, Atom] = {
     "clone": graphs.clone,
     "severed": graphs.severed,
     "recorded": graphs.recorded,
+    "unrecorded": graphs.unrecorded,
     "indexed": slices.indexed,
     "cut": slices.cut,
     "crop": slices.crop,

@@ -62,6 +62,20 @@ def recorded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield Offer("recorded", spot, block, text, "block")
 
 
+def unrecorded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`value = model.act(x)` -> under `torch.no_grad()`, where NumPy is to have what was collected of such values."""
+    statement = statement_of(spot, spot.place.node)
+    calls_own = isinstance(spot.place.node, ast.Call) and spot.role == "caller" and spot.step is not None
+    if not calls_own or not isinstance(statement, ast.Assign) or "call numpy()" not in evidence.message:
+        return
+    function = spot.place.source.function_at(statement.lineno)
+    if any(frame.place.source.function_at(frame.place.span.line) is function for frame in evidence.frames):
+        return  # there the failing statements are: cut off is what they are given
+    head, text = " " * statement.col_offset, spot.place.source.text(statement)
+    inner = textwrap.indent(text, "    ").lstrip()
+    yield Offer("unrecorded", spot, row_of([statement]), f"with torch.no_grad():\n{head}    {inner}", "block")
+
+
 def _from(decorator: ast.expr, function: ast.FunctionDef) -> ast.Module:
     """A function with what stands above it from one of its decorators on."""
     row = row_of([function])
