@@ -31,6 +31,8 @@ from explainer.source import Source, called, loaded, of_self, stored
 _MOST, _DERIVED = 8, 4
 #: What it is worth that a number is the same field, of another object.
 _SAME_FIELD = 0.6
+#: What a number costs that another call of the same function is given for the same, whatever sizes are in question.
+_AS_BESIDE = -0.6
 #: What a layer reads and what it gives, each by the other's name.
 _PAIRED = (("in_features", "out_features"), ("in_channels", "out_channels"), ("input_size", "hidden_size"),
            ("num_embeddings", "embedding_dim"))  # fmt: skip
@@ -140,9 +142,11 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         exact = proportional(value, evidence) if isinstance(node, (ast.Name, ast.Attribute)) else []
         meant = sizes.union(exact)
         plain = [text for text, other in known.items() if other != value and text != spot.place.source.text(node)]
-        plain.sort(key=lambda text: (known[text] not in meant, _apart(text, node)))
+        beside = _given_beside(spot, node)
+        plain.sort(key=lambda text: (text not in beside, known[text] not in meant, _apart(text, node)))
         for text in plain[:_MOST]:
             weight = 0.5 + 0.7 * (known[text] not in meant) - 0.4 * (known[text] in exact) + 0.3 * _apart(text, node)
+            weight = _AS_BESIDE if text in beside else weight
             weight -= _SAME_FIELD * (isinstance(node, ast.Attribute) and text.endswith(f".{node.attr}"))
             yield Offer("size", spot, node, text, "name", weight)
         goals = sorted(sizes - {value, 0, 1})[:_MOST]
@@ -168,6 +172,27 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             forms = [text for text in named(goal, known, old) if " " in text and old in text]
             for text in forms[:_PROPORTIONAL]:
                 yield Offer("size", spot, node, text, "proportional", 0.2 + 0.4 * _strange(text, node, known, evidence))
+
+
+def _given_beside(spot: Spot, node: ast.expr) -> set[str]:
+    """What other calls of the same function, in the same one, give to the parameter that a number is given to."""
+    source, call = spot.place.source, spot.place.source.parent_of(node)
+    name = call.arg if isinstance(call, ast.keyword) else None
+    call = source.parent_of(call) if isinstance(call, ast.keyword) else call
+    if not isinstance(call, ast.Call):
+        return set()
+    at = next((at for at, one in enumerate(call.args) if one is node), None)
+    every = ast.walk(source.scope_at(call.lineno))
+    alike = [one for one in every if isinstance(one, ast.Call) and one is not call
+             and ast.unparse(one.func) == ast.unparse(call.func)]  # fmt: skip
+    given = [
+        value
+        for one in alike
+        for value in (
+            one.args[at : at + 1] if at is not None else [word.value for word in one.keywords if name == word.arg]
+        )
+    ]
+    return {source.text(one) for one in given} - {source.text(node)}
 
 
 def _as_written(source: Source, text: str) -> tuple[str, bool]:

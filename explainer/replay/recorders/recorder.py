@@ -211,17 +211,22 @@ class Recorder:
         return parted
 
     def _of_stack(self, error: BaseException) -> Step | None:
-        """What the innermost layer was called with, where no torch call failed itself."""
-        parted = self._of_parts(error)
+        """What the innermost layer was called with, or a package's function, where no torch call failed itself.
+
+        That of a package (einops' `rearrange`) is the nearer of the two where a layer's own code calls it with tensors.
+        """
+        parted, called = self._of_parts(error), self._of_call(error)
         if parted is not None:
             return parted
         for frame, _ in reversed(frames_of(error)):
+            if called is not None and called.before and self.owns(frame.f_code.co_filename):
+                return called
             given = frame.f_locals.get("args") if frame.f_code.co_name == "_call_impl" else None
             if given:
                 owner = next(self.frames(frame), None)
                 self.refusing = frame.f_locals["self"]
                 return self.step(type(frame.f_locals["self"]).__name__, list(given), owner or frame)
-        return self._of_call(error)
+        return called
 
     def _of_call(self, error: BaseException) -> Step | None:
         """What the function was given that the program's innermost frame called: a constructor that refused."""
