@@ -28,6 +28,8 @@ AVOIDS = {"unreached", "fewer"}
 #: generator does, of the surer tiers and of the others: trusting all as much made most wrong lines of 580 programs.
 BETTER, SURER, FITTING = 3.0, 2.0, 1.0
 SURE_TIER = 1
+#: What adds just the number to a count with which the program begins to number: nothing says so of any other number.
+_NUMBERED = ("counted.behind_start",)
 #: How many repairs of two edits that begin with the same one count.
 _SECONDS = 2
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
@@ -121,6 +123,8 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         if AVOIDS & set(judgement.doubts) and edits != known:
             continue
         run = checker.tried[edits]
+        if candidate.source is not None and candidate.source.name in _NUMBERED:
+            judgement = replace(judgement, doubts=tuple(one for one in judgement.doubts if one != "number"))
         counted = features(candidate, run, control, judgement, evidence, where)
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control), counted))
     found = [one for one in found if not any(set(other.candidate.edits) < set(one.candidate.edits) for other in found)]

@@ -106,6 +106,7 @@ def features(
         "reads-unread": float(not forgetting and reads_unread(candidate, evidence)),
         "exact": float(candidate.exact),
         "counts-both": float(_counts_both(candidate, run, control, evidence)),
+        "numbered": float(candidate.source is not None and candidate.source.name == "counted.behind_start"),
         "staged": float(
             any(_STAGED.search(one.after or "") and not _STAGED.search(one.before or "") for one in candidate.edits)
         ),

@@ -188,11 +188,12 @@ _USUAL, _UNFITTED = 0.6, 2.0
 #: samples left out. What runs where tensors lay on several devices is seldom wrong: few edits move anything. What a
 #: function is given, and reads nowhere, is missing somewhere. What reads both directions of a layer is twice as wide;
 #: of several values one is taken; one list, or two together, has just the rows that are needed; a difference that is
-#: worked out is seldom right with a factor by chance; nor does a size fit by chance that halves from stage to stage.
+#: worked out is seldom right with a factor by chance; nor does a size fit by chance that halves from stage to stage,
+#: or a length with the start of the numbering added to it.
 _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so": 5.0, "misplaced": 7.0,
             "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.5,
             "apart": -1.5, "reads-unread": -2.0, "both-directions": -2.0, "takes-part": -1.5,
-            "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0, "staged": -2.5}  # fmt: skip
+            "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0, "staged": -2.5, "numbered": -2.5}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",

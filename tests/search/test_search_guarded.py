@@ -157,6 +157,64 @@ FAULTS = {
                 return x
         Tower(16, 3)(torch.rand(2, 3, 16, 16)).mean().backward()
         """, "side = grid", "side = grid // 2 ** level"),
+    "ones that are written into whole numbers": (
+        """
+        import torch
+        class Counts:
+            def __init__(self, kinds):
+                self.table = torch.zeros(kinds, kinds, dtype=torch.int64)
+            def add(self, found, meant):
+                ones = torch.ones(meant.numel())
+                self.table.index_put_((meant, found), ones, accumulate=True)
+        counts = Counts(3)
+        counts.add(torch.tensor([0, 2, 1]), torch.tensor([0, 1, 1]))
+        """, "torch.ones(", "dtype=self.table.dtype"),
+    "a column that each step of a loop makes": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Worth(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1))
+            def forward(self, x):
+                return self.body(x)
+        def summed(gains, worths, last):
+            kept, running = torch.zeros(*gains.shape), torch.zeros(gains.shape[1])
+            for t in reversed(range(len(gains))):
+                after = last if t + 1 == len(gains) else worths[t + 1]
+                running = gains[t] + 0.9 * after - worths[t] + 0.5 * running
+                kept[t] = running
+            return kept
+        worth, x, worths = Worth(), torch.rand(5, 3), []
+        for _ in range(4):
+            worths.append(worth(x))
+            x = 0.5 * x + 0.1
+        summed(torch.rand(4, 5), torch.stack(worths), worth(x)).mean().backward()
+        """, "return self.body(x)", "self.body(x).squeeze(-1)"),
+    "letters numbered behind two marks": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        words = ["salt", "lamp", "atlas", "psalm"]
+        letters = sorted(set("".join(words)))
+        number = {letter: at + 2 for at, letter in enumerate(letters)}
+        size = len(letters)
+        def coded(word, length=6):
+            ids = [number[letter] for letter in word] + [1]
+            return ids + [0] * (length - len(ids))
+        class Reader(nn.Module):
+            def __init__(self, kinds):
+                super().__init__()
+                self.table, self.top = nn.Embedding(kinds, 4, padding_idx=0), nn.Linear(4, kinds)
+            def forward(self, ids):
+                return self.top(self.table(ids))
+        ids = torch.tensor([coded(word) for word in words])
+        scores = Reader(size)(ids[:, :-1])
+        nn.functional.cross_entropy(scores.flatten(0, 1), ids[:, 1:].flatten()).backward()
+        """, "size = len(letters)", "len(letters) + 2"),
     "a layer that another class calls by the same name": (
         """
         import torch

@@ -54,6 +54,7 @@ _SHAPE = {
 }
 _DTYPE = {
     "dtype.complex_weights": -1,
+    "dtype.filled": -1,
     "dtype.started": -1,
     "dtype.structural": 0,
     "dtype.registered": 0,

@@ -93,6 +93,24 @@ def started(evidence: Evidence) -> Iterator[Candidate]:
                 yield from evidence.made(edits, "add-argument", place, "flag", new=f"dtype={like}", layer=called(node))
 
 
+def filled(evidence: Evidence) -> Iterator[Candidate]:
+    """`ones(n)` -> `ones(n, dtype=counts.dtype)`, which is written into whole numbers that were asked for."""
+    crash = evidence.crash
+    if crash is None or crash.place is None or crash.function not in _GATHERING or len(crash.before) < 2:
+        return
+    target, node, whole = crash.before[0][1], crash.place.node, crash.before[0][1].startswith("int")
+    owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    for step in trunk(evidence, crash.inputs[-1]) if whole and "float" in crash.before[-1][1] else ():
+        made = step.place.node if step.place is not None else None
+        if step.place is None or not isinstance(made, ast.Call) or called(made) not in _MADE:
+            continue
+        here = step.place.source.scope_at(made.lineno) is crash.place.source.scope_at(node.lineno)
+        like = f"{crash.place.source.text(owner)}.dtype" if here and owner is not None else f"torch.{target}"
+        if not any(word.arg == "dtype" for word in made.keywords):
+            edits = partial(set_argument, step.place, "dtype", like)
+            yield from evidence.made(edits, "add-argument", step.place, "flag", new=f"dtype={like}", layer=called(made))
+
+
 def complex_weights(evidence: Evidence) -> Iterator[Candidate]:
     """`nn.Parameter(torch.rand(a, b))` -> `... dtype=torch.cfloat`: weights of a spectrum that is turned back.
 

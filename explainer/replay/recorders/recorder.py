@@ -247,7 +247,7 @@ class Recorder:
         return {
             "function": step.function,
             "stack": [self._place(one) for one in step.stack],
-            "inputs": [listed(one, number) for one in step.inputs],
+            "inputs": [listed(one, number, step.depth) for one in step.inputs],
             "before": step.before,
             "out": step.out,
             "numbers": [self._tree(tree) for tree in step.numbers[:12]],

@@ -13,7 +13,8 @@ _MOST_STEPS = 80
 class Step:
     """One torch call: where the user's code made it (innermost frame first), what went in, what came out.
 
-    `module` is the layer of torch's own in which it was made, `owner` the id of the program's own layer.
+    `module` is the layer of torch's own in which it was made, `owner` the id of the program's own layer. `alike` is the
+    listed step of the same call and shape that stands for it.
     """
 
     function: str
@@ -29,6 +30,7 @@ class Step:
     devices: list[str] = field(default_factory=list)
     lies: str = ""
     repeats: bool = False
+    alike: Step | None = None
 
 
 def led_to(crash: Step) -> list[Step]:
@@ -45,6 +47,7 @@ def led_to(crash: Step) -> list[Step]:
                 continue
             seen.add(id(source))
             first = alike.setdefault((source.function, str(source.stack[:1]), str(source.out[:1])), source)
+            source.alike = first if first is not source else None
             source.repeats = first is not source and first.depth != source.depth
             if first is source:
                 steps.append(source)
@@ -53,8 +56,13 @@ def led_to(crash: Step) -> list[Step]:
     return steps
 
 
-def listed(step: Step | None, number: Mapping[int, int]) -> int | None:
-    """The number of a step, or of the nearest listed one that led to it where it repeats another."""
+def listed(step: Step | None, number: Mapping[int, int], below: int) -> int | None:
+    """The number of a step, of the one that stands for it, or of the nearest that led to it where it repeats another.
+
+    The one that stands for it must lie `below` a depth, else a loop's state would have led to itself.
+    """
+    if step is not None and step.alike is not None and step.alike.depth < below:
+        return number.get(id(step.alike))
     while step is not None and step.repeats:
         step = next((one for one in step.inputs if one is not None), None)
     return number.get(id(step))
