@@ -113,16 +113,16 @@ def _set_alone(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:
 def _set_last(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:
     """What the one method that reads an attribute sets it to, once it has read it."""
     own = [one for one in ast.walk(scope) if isinstance(one, ast.FunctionDef)]
-    uses = [(one, function) for function in own for one in ast.walk(function) if _names(source, one, name)]
-    readers = {function.name for one, function in uses if isinstance(one.ctx, ast.Load)}
-    last = max((one.lineno for one, _ in uses if isinstance(one.ctx, ast.Load)), default=0)
-    for function in (one for one in own if readers == {one.name} and one.name != "__init__"):
+    read = [
+        (one.lineno, function.name)
+        for function in own
+        for one in ast.walk(function)
+        if isinstance(one, ast.Attribute) and type(one.ctx) is ast.Load and source.text(one) == name
+    ]
+    last = max((line for line, _ in read), default=0)
+    for function in (one for one in own if {where for _, where in read} == {one.name} and one.name != "__init__"):
         stores = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and sets(one, name)]
         yield from (one.value for one in stores if one.lineno > last)
-
-
-def _names(source: Source, node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Attribute) and source.text(node) == name
 
 
 def _scopes(scene: Scene, of: CarriedFact) -> Iterator[tuple[Source, ast.AST]]:

@@ -164,8 +164,8 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for text in _by_stage(spot, node, evidence):
             yield Offer("size", spot, node, text, "stage", 0.1)
         for goal in goals:
-            forms = (_as_written(spot.place.source, text) for text in named(goal, spot.scope, old) if text not in plain)
-            for text, written in sorted(forms, key=lambda one: not one[1])[:3]:
+            told = (_as_written(spot.place.source, text) for text in named(goal, spot.scope, old) if text not in plain)
+            for text, written in sorted(told, key=lambda one: not one[1])[:3]:
                 weight = 1.3 - 0.6 * written - 0.7 * (written and old in text.split())
                 yield Offer("size", spot, node, text, "expression", weight)
         for goal in exact:

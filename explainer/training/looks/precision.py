@@ -12,7 +12,13 @@ from explainer.training.deep import Call, Deep
 LOW = (torch.bfloat16, torch.float16)
 #: Types of whole numbers that pictures and sound come in, with how many values they have; the share that must wrap.
 _BYTES, _WRAPS = {torch.uint8: 256, torch.int8: 256}, 0.01
-_EXACT = {"sub": torch.sub, "__sub__": torch.sub, "__rsub__": torch.rsub, "add": torch.add, "__add__": torch.add}
+_EXACT: dict[str, Any] = {
+    "sub": torch.sub,
+    "__sub__": torch.sub,
+    "__rsub__": torch.rsub,
+    "add": torch.add,
+    "__add__": torch.add,
+}
 #: Entries of one weight, and weights of one optimizer, that are compared.
 _ENTRIES, _WEIGHTS = 512, 6
 
