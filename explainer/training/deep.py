@@ -19,6 +19,8 @@ _GETTER = type(torch.Tensor.shape.__get__)  # type: ignore[attr-defined]
 _NONE: dict[str, Any] = {}
 #: What of torch is called inside of it is no call of the program.
 unseen = torch._C.DisableTorchFunction
+#: Layers whose evaluation torch fuses unless a function mode is at work; what is fused may come out otherwise.
+_FUSED = (torch.nn.TransformerEncoder, torch.nn.TransformerEncoderLayer, torch.nn.MultiheadAttention)
 
 
 #: How many modes of the program see every operator: they are not to see ours.
@@ -94,6 +96,14 @@ class Call:
         return self.kwargs.get(name, self.args[place] if place < len(self.args) else default)
 
 
+def _fuses(module: Any, given: tuple[Any, ...]) -> bool:
+    """Whether torch may fuse what a layer does: it evaluates, and nothing in it is a tensor of another class."""
+    if not isinstance(module, _FUSED) or module.training or torch.is_grad_enabled():
+        return False
+    tensors = [one for one in given if isinstance(one, torch.Tensor)]
+    return all(type(one) in (torch.Tensor, torch.nn.Parameter) for one in (*tensors, *module.parameters()))
+
+
 class Deep:
     """Looks at one iteration at a time, or at one stretch without gradients; asleep otherwise."""
 
@@ -112,6 +122,7 @@ class Deep:
         self.refused = self.batch = 0
         self._held: Any = None
         self._exited = False
+        self._fused: tuple[Any, Any] | None = None
         self.fed: list[Any] = []
         self.timed: list[Any] = []
         self.differences: dict[int, Any] = {}
@@ -229,6 +240,9 @@ class Deep:
             self.fed += [one for one in given if isinstance(one, torch.Tensor) and one.dim() > 1][:2]
             with unseen(), unrecorded():
                 inspect.root_called(self.watcher, module, given, learning)
+        if self._fused is None and _fuses(module, given):
+            self._fused = module, unseen()
+            self._fused[1].__enter__()
         self.stack.append(module)
         recurrent = isinstance(module, (torch.nn.RNNBase, torch.nn.RNNCellBase)) and torch.is_grad_enabled()
         if recurrent and not dispatched():
@@ -238,10 +252,18 @@ class Deep:
 
     def _leaves(self, module: Any, given: Any, out: Any) -> None:
         try:
+            if self._fused is not None and self._fused[0] is module:
+                self._see_again()
             if self.stack and self.stack[-1] is module:
                 self.stack.pop()
         except Exception as error:
             self.watcher.failed(error)
+
+    def _see_again(self) -> None:
+        """Look again: a fused layer is over."""
+        fused, self._fused = self._fused, None
+        if fused is not None:
+            fused[1].__exit__(None, None, None)
 
     def note(self, func: Any, args: Any, kwargs: Any, out: Any) -> None:
         """Note a call of torch."""

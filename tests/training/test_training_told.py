@@ -59,6 +59,39 @@ def watched(folder, *arguments):
     return done, document
 
 
+FUSED = """
+    import torch
+    from torch import nn
+    torch.manual_seed(0)
+    layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
+    model, top = nn.TransformerEncoder(layer, 1), nn.Linear(8, 2)
+    optimizer = torch.optim.SGD([*model.parameters(), *top.parameters()], lr=0.1)
+    x = torch.rand(6, 4, 8)
+    for step in range(8):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(top(model(x).mean(1)), torch.arange(6) % 2).backward()
+        optimizer.step()
+    model.eval()
+    with torch.no_grad():
+        plain = model.layers[0].linear1.register_forward_hook(lambda *_: print("one by one"))
+        model(x)
+        plain.remove()
+        calls = []
+        own = torch._transformer_encoder_layer_fwd
+        torch._transformer_encoder_layer_fwd = lambda *given: calls.append(1) or own(*given)
+        model(x)
+    print("fused", len(calls))
+    """
+
+
+def test_a_layer_that_torch_fuses_in_evaluation_is_fused_all_the_same(tmp_path):
+    (tmp_path / "train.py").write_text(textwrap.dedent(FUSED))
+    plain = subprocess.run([sys.executable, "train.py"], cwd=tmp_path, capture_output=True, text=True)
+    done, _ = watched(tmp_path, "train.py")
+    assert (done.returncode, done.stdout) == (0, plain.stdout)
+    assert "fused 1" in plain.stdout
+
+
 def test_a_script_runs_as_without_us_and_is_told_about(tmp_path):
     (tmp_path / "train.py").write_text(textwrap.dedent(PROGRAM))
     plain = subprocess.run([sys.executable, "train.py", "0"], cwd=tmp_path, capture_output=True, text=True)

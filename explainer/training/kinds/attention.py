@@ -110,6 +110,7 @@ def future(watcher: Any) -> Iterator[Finding]:
         names = {
             "length": data["length"],
             "masked": data["masked"],
+            "added": data.get("added", False),
             "past": data["past"],
             "name": data["name"],
             "loss_line": data["loss"][0].line,
@@ -165,6 +166,10 @@ def _corrected(made: tuple[Source, ast.AST] | None, data: dict[str, Any]) -> lis
     if made is None:
         return []
     source, node = made
+    if data.get("added"):
+        text = rewrite.operand(source, node)  # type: ignore[arg-type]
+        new = f"{text}.bool()" if data["as_it_is"] else f"({text} == 0)"
+        return [Attempt("bool", rewrite.replaced(source, node, new))]
     attempts = [Attempt("turn", turned(source, node))]
     if isinstance(node, ast.Call) and called(node) in ("triu", "tril"):
         text = source.text(node)

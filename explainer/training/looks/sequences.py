@@ -183,7 +183,9 @@ def _seen_future(deep: Deep, call: Call, mask: Any, causal: Any, inverted: bool)
     if isinstance(mask, torch.Tensor):
         if mask.dim() != 2 or mask.shape != future.shape:
             return
+        added = mask.is_floating_point() and bool(((mask == 0) | (mask == 1)).all() and mask.any())
         kept = (mask == 0) if mask.dtype != torch.bool else ~mask if inverted else mask
+        kept = torch.ones_like(future) if added else kept  # what is added to the scores hides nothing unless it is low
         if not bool((kept & future).any()):
             return
         sees = kept.diagonal(1).tolist()
@@ -195,6 +197,8 @@ def _seen_future(deep: Deep, call: Call, mask: Any, causal: Any, inverted: bool)
                 {
                     "length": length,
                     "masked": True,
+                    "added": added,
+                    "as_it_is": bool((mask.bool() & future).any()) == inverted,
                     "past": past,
                     "made": place,
                     "name": call.name,
