@@ -171,8 +171,34 @@ def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:
             for one in node.decorator_list:
                 if "no_grad" in source.text(one) and _hands_on(source, node):
                     yield one, "no_grad", rewrite.replaced(source, one, "torch.enable_grad()")
+            yield from _made_leaves(source, node) if node.name != "__init__" else ()
         elif isinstance(node, ast.Call) and source.text(node.func) in _COPIES and len(node.args) == 1:
             yield node, called(node), _not_copied(source, node)
+
+
+def _made_leaves(source: Source, function: ast.FunctionDef) -> Iterator[tuple[ast.AST, str, Any]]:
+    """`self.layer.weight = nn.Parameter(made)`, `self.layer(x)` below: the layer called with what was made itself."""
+    stores = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and _leaf_of(source, one)]
+    for owner in dict.fromkeys(source.text(one.targets[0].value) for one in stores):  # type: ignore[attr-defined]
+        own = [one for one in stores if source.text(one.targets[0].value) == owner]  # type: ignore[attr-defined]
+        calls = [one for one in ast.walk(function) if isinstance(one, ast.Call) and source.text(one.func) == owner]
+        if len(calls) != 1 or calls[0].keywords or calls[0].lineno <= own[-1].lineno:
+            continue
+        made = [f'"{one.targets[0].attr}": {source.text(one.value.args[0])}' for one in own]  # type: ignore[attr-defined]
+        given = "".join(f"{source.text(one)}, " for one in calls[0].args).rstrip(" ")
+        new = f"torch.func.functional_call({owner}, {{{', '.join(made)}}}, ({given}))"
+        groups = [rewrite.replaced(source, calls[0], new), *(rewrite.without(source, one) for one in own)]
+        top = [one for one in source.tree.body if isinstance(one, (ast.Import, ast.ImportFrom))]  # type: ignore[union-attr]
+        if top and not any(name.name == "torch" and not name.asname for one in top for name in one.names):
+            groups.append(rewrite.before(source, top[0], "import torch"))
+        yield own[0].value, "Parameter", rewrite.together(source, *groups)
+
+
+def _leaf_of(source: Source, node: ast.Assign) -> bool:
+    """Whether an attribute of a layer is set to a new parameter that is made of a value."""
+    made, target = node.value, node.targets[0]
+    leaf = isinstance(made, ast.Call) and called(made) == "Parameter" and len(made.args) == 1
+    return leaf and isinstance(target, ast.Attribute) and isinstance(target.value, ast.Attribute)
 
 
 def _not_copied(source: Source, copy: ast.Call) -> Any:
