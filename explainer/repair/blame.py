@@ -14,7 +14,7 @@ from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
 from explainer.oracle.source import collates, of_layout, puts_in
 from explainer.repair.agreement import sets_apart
-from explainer.repair.features import Features, Roles, change_of, features, lost_parameters, roles
+from explainer.repair.features import Features, Roles, adds_start, change_of, features, lost_parameters, roles
 from explainer.repair.perturbed import computed_of, holds
 from explainer.repair.prior import has_sign, score
 from explainer.replay.outcomes import ties
@@ -28,8 +28,6 @@ AVOIDS = {"unreached", "fewer"}
 #: generator does, of the surer tiers and of the others: trusting all as much made most wrong lines of 580 programs.
 BETTER, SURER, FITTING = 3.0, 2.0, 1.0
 SURE_TIER = 1
-#: What adds just the number to a count with which the program begins to number: nothing says so of any other number.
-_NUMBERED = ("counted.behind_start",)
 #: How many repairs of two edits that begin with the same one count.
 _SECONDS = 2
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
@@ -123,7 +121,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         if AVOIDS & set(judgement.doubts) and edits != known:
             continue
         run = checker.tried[edits]
-        if candidate.source is not None and candidate.source.name in _NUMBERED:
+        if adds_start(candidate):  # of any other number nothing says why it is that one
             judgement = replace(judgement, doubts=tuple(one for one in judgement.doubts if one != "number"))
         counted = features(candidate, run, control, judgement, evidence, where)
         found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control), counted))

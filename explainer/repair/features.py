@@ -106,7 +106,7 @@ def features(
         "reads-unread": float(not forgetting and reads_unread(candidate, evidence)),
         "exact": float(candidate.exact),
         "counts-both": float(_counts_both(candidate, run, control, evidence)),
-        "numbered": float(candidate.source is not None and candidate.source.name == "counted.behind_start"),
+        "numbered": float(adds_start(candidate)),
         "staged": float(
             any(_STAGED.search(one.after or "") and not _STAGED.search(one.before or "") for one in candidate.edits)
         ),
@@ -120,6 +120,11 @@ def features(
         "drops-samples": float(drops_samples(candidate.edits) or _takes_others(candidate, evidence)),
     }
     return {name: value for name, value in found.items() if value}
+
+
+def adds_start(candidate: Candidate) -> bool:
+    """Whether just the number is added to a count with which the program begins to number."""
+    return candidate.source is not None and candidate.source.name == "counted.behind_start"
 
 
 def _counts_both(candidate: Candidate, run: Run, control: Run, evidence: Evidence) -> bool:

@@ -189,6 +189,7 @@ class Deep:
             self.rest()
         if not self.awake:
             return
+        self._see_again()
         self.rest()
         for hook in self._hooks:
             hook.remove()

@@ -89,8 +89,13 @@ def started(evidence: Evidence) -> Iterator[Candidate]:
             yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.text)
         elif not any(word.arg == "dtype" for word in node.keywords):
             for like in (*_of_dtype(evidence, place, dtype), f"torch.{dtype}"):
-                edits = partial(set_argument, place, "dtype", like)
-                yield from evidence.made(edits, "add-argument", place, "flag", new=f"dtype={like}", layer=called(node))
+                yield from _made_as(evidence, place, like)
+
+
+def _made_as(evidence: Evidence, maker: Place, dtype: str) -> Iterator[Candidate]:
+    """What makes a tensor, given a dtype."""
+    edits, layer = partial(set_argument, maker, "dtype", dtype), called(maker.node)  # type: ignore[arg-type]
+    yield from evidence.made(edits, "add-argument", maker, "flag", new=f"dtype={dtype}", layer=layer)
 
 
 def filled(evidence: Evidence) -> Iterator[Candidate]:
@@ -107,8 +112,7 @@ def filled(evidence: Evidence) -> Iterator[Candidate]:
         here = step.place.source.scope_at(made.lineno) is crash.place.source.scope_at(node.lineno)
         like = f"{crash.place.source.text(owner)}.dtype" if here and owner is not None else f"torch.{target}"
         if not any(word.arg == "dtype" for word in made.keywords):
-            edits = partial(set_argument, step.place, "dtype", like)
-            yield from evidence.made(edits, "add-argument", step.place, "flag", new=f"dtype={like}", layer=called(made))
+            yield from _made_as(evidence, step.place, like)
 
 
 def complex_weights(evidence: Evidence) -> Iterator[Candidate]:
@@ -118,9 +122,10 @@ def complex_weights(evidence: Evidence) -> Iterator[Candidate]:
     """
     crash = evidence.crash
     kinds = sorted(dtype.rstrip("0123456789") for _, dtype in crash.before) if crash is not None else []
+    if crash is None or crash.place is None or kinds != ["complex", "float"]:
+        return
     nodes = [(source, node) for source in evidence.sources_seen() for node in source.nodes()]
-    back = any(isinstance(node, ast.Call) and called(node) in _TURNED_BACK for _, node in nodes)
-    if crash is None or crash.place is None or kinds != ["complex", "float"] or not back:
+    if not any(isinstance(node, ast.Call) and called(node) in _TURNED_BACK for _, node in nodes):
         return
     read = {one.attr for one in ast.walk(crash.place.node) if of_self(one)}
     for source, node in nodes:
@@ -129,10 +134,7 @@ def complex_weights(evidence: Evidence) -> Iterator[Candidate]:
         if kept and isinstance(made, ast.Call) and called(made) == "Parameter":
             for one in ast.walk(made):
                 if isinstance(one, ast.Call) and called(one) in (*_MADE, "rand", "randn"):
-                    place = Place(source, one)
-                    edits = partial(set_argument, place, "dtype", "torch.cfloat")
-                    new = "dtype=torch.cfloat"
-                    yield from evidence.made(edits, "add-argument", place, "flag", new=new, layer=called(one))
+                    yield from _made_as(evidence, Place(source, one), "torch.cfloat")
 
 
 def _of_dtype(evidence: Evidence, place: Place, dtype: str) -> list[str]:

@@ -183,7 +183,7 @@ def _given_beside(spot: Spot, node: ast.expr) -> set[str]:
         return set()
     at = next((at for at, one in enumerate(call.args) if one is node), None)
     every = ast.walk(source.scope_at(call.lineno))
-    alike = [one for one in every if isinstance(one, ast.Call) and one is not call
+    alike = [one for one in every if isinstance(one, ast.Call) and one is not call and called(one) == called(call)
              and ast.unparse(one.func) == ast.unparse(call.func)]  # fmt: skip
     given = [
         value

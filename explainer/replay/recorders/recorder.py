@@ -215,9 +215,10 @@ class Recorder:
 
         That of a package (einops' `rearrange`) is the nearer of the two where a layer's own code calls it with tensors.
         """
-        parted, called = self._of_parts(error), self._of_call(error)
+        parted = self._of_parts(error)
         if parted is not None:
             return parted
+        called = self._of_call(error)
         for frame, _ in reversed(frames_of(error)):
             if called is not None and called.before and self.owns(frame.f_code.co_filename):
                 return called

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from explainer.bindings import arguments_of
@@ -22,37 +23,40 @@ _GIVEN = "fitted"
 def codes_made_anew(watcher: Any) -> Iterator[Finding]:
     """A class that numbers its own data's values, of which the program makes one for training and another one."""
     sources = program_sources(watcher)
-    for source in sources:
-        for owner in (one for one in source.nodes() if isinstance(one, ast.ClassDef)):
-            made = _made(owner)
-            fields = list(_numbered(source, made, sources)) if made is not None else []
-            pairs = list(_pairs(sources, owner.name)) if fields else []
-            if made is None or len(pairs) != 1:
-                continue
-            home, first, then = pairs[0]
-            names = _names(source, owner, fields[0], *pairs[0])
-            edits = _handed(source, made, fields, home, first, then)
-            attempts = (Attempt("hand-on", edits, names),) if edits else ()
-            yield Finding("codes-made-anew", names, source.span(fields[0]), attempts, proved=False, seen=True, weight=8)
+    for source, owner, made, fields, pair in _made_twice(sources, _made, partial(_numbered, sources=sources)):
+        names = _names(source, owner, fields[0], *pair)
+        edits = _handed(source, made, fields, *pair)
+        attempts = (Attempt("hand-on", edits, names),) if edits else ()
+        yield Finding("codes-made-anew", names, source.span(fields[0]), attempts, proved=False, seen=True, weight=8)
 
 
 @finder
 def codes_not_handed_on(watcher: Any) -> Iterator[Finding]:
     """A class that takes a vocabulary, or else makes one of its own data: two are made, and none is handed on."""
-    sources = program_sources(watcher)
+    for source, owner, made, fields, pair in _made_twice(program_sources(watcher), _constructor, _or_made):
+        (field, option), (home, first, then) = fields[0], pair
+        if any(_gives(one.value, made, option) for one in (first, then)):
+            continue
+        given = f"{home.text(first.targets[0])}.{field.targets[0].attr}"
+        names = {**_names(source, owner, field, *pair), "given": f"{option}={given}"}
+        edits = rewrite.with_keyword(home, then.value, option, given)
+        attempts = (Attempt("given", edits, names),) if edits else ()
+        yield Finding("codes-made-anew", names, home.span(then), attempts, proved=False, seen=True, weight=8)
+
+
+def _made_twice(
+    sources: list[Source],
+    constructor: Callable[[ast.ClassDef], ast.FunctionDef | None],
+    numbering: Callable[[Source, ast.FunctionDef], Iterator[Any]],
+) -> Iterator[tuple[Source, ast.ClassDef, ast.FunctionDef, list[Any], tuple[Any, ...]]]:
+    """The classes with fields that number values of which one pair of objects is made: the fields, and that pair."""
     for source in sources:
         for owner in (one for one in source.nodes() if isinstance(one, ast.ClassDef)):
-            made = _constructor(owner)
-            fields = list(_or_made(source, made)) if made is not None else []
+            made = constructor(owner)
+            fields = list(numbering(source, made)) if made is not None else []
             pairs = list(_pairs(sources, owner.name)) if fields else []
-            if made is None or len(pairs) != 1 or any(_gives(one.value, made, fields[0][1]) for one in pairs[0][1:]):
-                continue
-            (field, option), (home, first, then) = fields[0], pairs[0]
-            given = f"{home.text(first.targets[0])}.{field.targets[0].attr}"  # type: ignore[attr-defined]
-            names = {**_names(source, owner, field, *pairs[0]), "given": f"{option}={given}"}
-            edits = rewrite.with_keyword(home, then.value, option, given)  # type: ignore[arg-type]
-            attempts = (Attempt("given", edits, names),) if edits else ()
-            yield Finding("codes-made-anew", names, home.span(then), attempts, proved=False, seen=True, weight=8)
+            if made is not None and len(pairs) == 1:
+                yield source, owner, made, fields, pairs[0]
 
 
 def _or_made(source: Source, made: ast.FunctionDef) -> Iterator[tuple[ast.Assign, str]]:

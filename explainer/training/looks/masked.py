@@ -58,7 +58,6 @@ def zero_chosen(deep: Deep, call: Call) -> None:
     """The least of what was multiplied with a mask, where a hidden zero is less than all that is shown."""
     values, dim = call.get("input", 0), call.get("dim", 1)
     known = deep.masked.get(id(values))
-
     if known is None or known[0]() is not values or not (dim is None or isinstance(dim, int)):
         return
     least, (_, mask, place, dtype, site) = call.name.endswith("min"), known

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.edits.imports import with_imports
+from explainer.edits.place import bound_above
 from explainer.source import Source, called, stored
 from explainer.training import hoisting, rewrite
 from explainer.training.finding import Attempt, Finding
@@ -188,10 +190,7 @@ def _made_leaves(source: Source, function: ast.FunctionDef) -> Iterator[tuple[as
         given = "".join(f"{source.text(one)}, " for one in calls[0].args).rstrip(" ")
         new = f"torch.func.functional_call({owner}, {{{', '.join(made)}}}, ({given}))"
         groups = [rewrite.replaced(source, calls[0], new), *(rewrite.without(source, one) for one in own)]
-        top = [one for one in source.tree.body if isinstance(one, (ast.Import, ast.ImportFrom))]  # type: ignore[union-attr]
-        if top and not any(name.name == "torch" and not name.asname for one in top for name in one.names):
-            groups.append(rewrite.before(source, top[0], "import torch"))
-        yield own[0].value, "Parameter", rewrite.together(source, *groups)
+        yield own[0].value, "Parameter", with_imports(source, rewrite.together(source, *groups))
 
 
 def _leaf_of(source: Source, node: ast.Assign) -> bool:
@@ -204,8 +203,9 @@ def _leaf_of(source: Source, node: ast.Assign) -> bool:
 def _not_copied(source: Source, copy: ast.Call) -> Any:
     """What a new tensor is made of, in its place; of a list of numbers that were read off tensors, these in a stack."""
     inner = copy.args[0]
-    listed = inner if isinstance(inner, _LISTS) else _bound_above(source, copy, source.text(inner))
-    if listed is None:
+    bound = bound_above(source.scope_at(copy.lineno), ast.unparse(inner), copy.lineno)
+    listed = inner if bound is None else bound.value
+    if not isinstance(listed, _LISTS):
         return rewrite.replaced(source, copy, _unread(source.text(inner)))
     text = _unread(source.text(listed))
     if text == source.text(listed):
@@ -219,14 +219,6 @@ def _unread(text: str) -> str:
     """An expression without what reads numbers off a tensor."""
     text = re.sub(r"\.(detach|cpu|numpy|tolist|item)\(\)", "", text)
     return re.sub(r"\.(max|min)\((?=axis|dim)", r".a\1(", text)
-
-
-def _bound_above(source: Source, node: ast.AST, name: str) -> ast.expr | None:
-    """The list that a name or attribute is given last, above a place of the same function."""
-    scope, line = source.scope_at(node.lineno), node.lineno  # type: ignore[attr-defined]
-    above = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and one.lineno < line]
-    found = [one.value for one in above if any(source.text(target) == name for target in one.targets)]
-    return found[-1] if found and isinstance(found[-1], _LISTS) else None
 
 
 def _hands_on(source: Source, function: ast.FunctionDef) -> bool:
