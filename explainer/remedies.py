@@ -22,7 +22,7 @@ from explainer.probes import Scene, find
 from explainer.repair.agreement import recomputes
 from explainer.replay.rivals import with_ties
 from explainer.replay.trial import LATE, Verdict, silent, try_candidates, turned_too, whole_program, whole_script
-from explainer.source import source_of
+from explainer.source import loaded, source_of
 from explainer.weighing import Held
 
 #: How many fixes a diagnosis shows.
@@ -114,7 +114,7 @@ def _proves(passed: Sequence[Verdict], held: Held, scene: Scene) -> bool:
     the same.
     """
     family, candidate = held.rule.family, passed[0].candidate
-    if family in TRAVELS and _where_it_failed(candidate, scene):
+    if _where_it_failed(candidate, scene) and (family in TRAVELS or (family == "nan" and _handed_in(candidate))):
         return False
     if (family in TRAVELS and not _of_one_line(passed)) or passed[0].level == "operator" or _keeps_graph(candidate):
         return False
@@ -122,7 +122,7 @@ def _proves(passed: Sequence[Verdict], held: Held, scene: Scene) -> bool:
         return False
     if passed[0].judgement.doubts or recomputes(candidate):
         return False
-    if passed[0].level == "program" or family not in TRAVELS:
+    if passed[0].level == "program" or (family not in TRAVELS and not _cuts_graph(candidate)):
         return True
     return family in SIZES and candidate.kind in DECIDING and not drops_name(candidate)
 
@@ -150,6 +150,14 @@ def _where_it_failed(candidate: Candidate, scene: Scene) -> bool:
     )
 
 
+def _handed_in(candidate: Candidate) -> bool:
+    """Whether an edited line reads what its function is given: whoever gives it may be to blame."""
+    found, line = source_of(candidate.culprit.file), candidate.culprit.line
+    function, statement = found.function_at(line), found.statement_at(line)
+    given = {one.arg for one in function.args.args} - {"self"} if function is not None else set()
+    return statement is not None and bool(loaded(statement) & given)
+
+
 def default_or_layout(scene: Scene, candidate: Candidate) -> bool:
     """Whether an edit sets what a function decides by default, where turning a tensor around fits too."""
     return source.decides_default(candidate.edits) and turned_too(scene, candidate)
@@ -169,13 +177,19 @@ def _keeps_graph(candidate: Candidate) -> bool:
     )
 
 
+def _cuts_graph(candidate: Candidate) -> bool:
+    """Whether an edit takes a value off its graph: what then no longer trains shows behind the crash only."""
+    return any("detach()" in (edit.after or "") and "detach()" not in (edit.before or "") for edit in candidate.edits)
+
+
 def of_search(family: str, scene: Scene, known: Remedy, named: Span | None = None) -> Remedy:
     """A remedy, or none yet, beside what the search finds, where the whole program can be tried again.
 
     It goes on where what has passed so far leaves open which line is to blame; the likeliest of all goes first. At the
     line that a rule has `named` an edit is likely enough, whatever else runs.
     """
-    again = scene.live is not None and (whole_program(scene) or (whole_script(scene) and not known.fixes))
+    scene.search()
+    again = scene.live is not None and (whole_program(scene) or whole_script(scene))
     evidence = _recorded(scene) if again and not _from_data(family, scene) else None
     if evidence is None:
         return known

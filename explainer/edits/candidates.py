@@ -7,10 +7,10 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from explainer.diagnosis import Edit
+from explainer.diagnosis import Edit, Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.imports import with_imports
-from explainer.edits.lines import EditError
+from explainer.edits.lines import EditError, shown
 from explainer.edits.place import Place, place_of
 
 #: Every kind of edit that a rule may name, and the function that makes it, as `module.function` below
@@ -166,10 +166,21 @@ def _made(scene: Any, spec: Mapping[str, Any]) -> Candidate | None:
         edits = edit(scene, str(spec["kind"]), **values)
         first = _first(scene, values)
         edits = with_imports(first.source, edits)
-        culprit = place_of(scene.source, spec["culprit"]).span if spec.get("culprit") else first.span
+        culprit = place_of(scene.source, spec["culprit"]).span if spec.get("culprit") else _blamed(first, edits)
     except (EditError, TypeError, LookupError):
         return None
     return Candidate(edits, str(spec["kind"]), str(spec.get("title", "")), culprit, spec.get("fix"))
+
+
+def _blamed(first: Place, edits: tuple[Edit, ...]) -> Span:
+    """What an edit is about; where it computes something behind that, the statement that is taken away or made to."""
+    taken = [edit for edit in edits if edit.after is None]
+    behind = [edit for edit in edits if edit.before is not None and edit.start_line > first.span.line]
+    put = any(edit.before is None for edit in edits)
+    moved = taken if taken and put else behind if behind and len(edits) == 1 else []
+    statement = first.source.statement_at(moved[0].start_line) if moved else None
+    same = moved and moved[0].file == shown(first.source.file)
+    return first.source.span(statement) if statement is not None and same else first.span
 
 
 def _first(scene: Any, values: Mapping[str, Any]) -> Place:

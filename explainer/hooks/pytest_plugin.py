@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+import time
 import types
 from typing import Any
 
@@ -25,6 +26,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Reports(config), "explainer-reports")
 
 
+#: Seconds that the searches for repairs of all failing tests may take, in work.
+SEARCHES = 30.0
+
+
 class Reports:
     """Adds a section to the reports of failed phases: setup, the test itself, teardown."""
 
@@ -33,6 +38,7 @@ class Reports:
         self.file = config.getoption("--explain-fix")
         self.folder = config.invocation_params.dir
         self.worker = hasattr(config, "workerinput")
+        self.left = SEARCHES
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo):
@@ -41,6 +47,7 @@ class Reports:
         report = outcome.get_result()
         if report.failed and call.excinfo is not None:
             from explainer.hooks.section import section
+            from explainer.probes.scene import SEARCH
 
             def then(explanation):
                 from explainer.hooks import selected
@@ -49,7 +56,9 @@ class Reports:
                 report.explainer_patch = selected.patch_of(explanation) if self.file else ""
                 return explanation
 
-            text = section(*raised(call.excinfo.value), then)
+            began = time.monotonic()
+            text = section(*raised(call.excinfo.value), then, min(self.left, SEARCH))
+            self.left = max(0.0, self.left - (time.monotonic() - began))
             if text:
                 _add_section(report, text)
 

@@ -90,11 +90,11 @@ def _stage(name: str, work: Callable[[], Any], out: TextIO | None) -> Any:
 def watched(error: BaseException, traceback: Any, settings: Settings, out: TextIO | None, trace: Any = None) -> Any:
     """`explain` with a progress line where `out` is a terminal."""
     if out is None:
-        return explain(error, traceback, settings, trace=trace)
+        return explain(error, traceback, settings, trace=trace, search=None)
     from explainer.render.progress import Progress
 
     with Progress(out) as progress:
-        return explain(error, traceback, settings, progress, trace)
+        return explain(error, traceback, settings, progress, trace, search=None)
 
 
 def explain(
@@ -103,8 +103,13 @@ def explain(
     settings: Settings,
     progress: Callable[[str], None] | None = None,
     trace: Any = None,
+    search: float | None = 0.0,
 ) -> Any:
-    """The explanation of a live error under these settings; its frames are let go of."""
+    """The explanation of a live error under these settings; its frames are let go of.
+
+    `search` is how long a search for repairs may take where rules leave the cause open, in seconds of work: none where
+    the program goes on, or others wait for it; None: as long as it is meant to.
+    """
     from explainer import api
     from explainer.probes.scene import Options
 
@@ -117,6 +122,7 @@ def explain(
     begun = api.begun_for(error, program) if settings.check is not False else None
     more = {"progress": progress, "meanwhile": _display, "trace": trace, "changed": changed}
     options = Options(_language(settings), replay, settings.check, program, begun, **more)
+    options = options if search is None else replace(options, search=search)
     packs = tuple(Path(folder) for folder in (*settings.rules, *project.rules))
     with _no_collection():
         explanation = api.explain_error(error, traceback, options, packs)

@@ -78,10 +78,14 @@ def _forget(frame: types.FrameType) -> None:
         if sys.getrefcount(copy) <= 3:  # the frame's, ours, the argument's
             copy.clear()
 
+#: Seconds of work for the search where a person waits for the answer and the program is over, or its cell.
+SEARCH = 8.0
+
 
 @frozen
 class Options:
-    """What the caller allows. Sizes are in bytes; the deadline of all replays is in seconds of work (`replay.work`).
+    """What the caller allows. Sizes are in bytes; the deadline of all replays is in seconds of work (`replay.work`), and
+    `search` is what a search for repairs may take beyond it where those of rules leave open which line is to blame.
 
     `replay`: user code may be re-run in a sandboxed child. `program`: what `explain run` started, so that the whole
     program can be tried again (None elsewhere). `begun`: a run of it that is under way already (`replay.ahead`).
@@ -100,6 +104,7 @@ class Options:
     source_roots: tuple[str, ...] = (".",)
     room: Room = field(default_factory=Room, compare=False, repr=False)
     deadline: float = 2.0
+    search: float = SEARCH
     memory: int = 1 << 30
     progress: Callable[[str], None] | None = None
     meanwhile: Callable[[], None] | None = None
@@ -119,6 +124,7 @@ class Scene:
         self.objects: dict[str, Any] = {}
         #: What replays took: all of them together have the deadline, not each.
         self.spent = Spent()
+        self._deadline = options.deadline
         #: Whether the wall clock ended what there was work left for.
         self.starved = False
         #: Whether an edit was tried, and why what could have been was not (`untried`).
@@ -148,9 +154,13 @@ class Scene:
     @property
     def seconds_left(self) -> float:
         """How much work the next replay may take, in seconds."""
-        left = max(0.0, self.options.deadline - self.spent.seconds)
-        self.starved = self.starved or (left > 0.0 and self.spent.starved(self.options.deadline))
+        left = max(0.0, self._deadline - self.spent.seconds)
+        self.starved = self.starved or (left > 0.0 and self.spent.starved(self._deadline))
         return 0.0 if self.starved or self.interrupted else left
+
+    def search(self) -> None:
+        """Let a search for repairs have its own time."""
+        self._deadline = max(self._deadline, self.spent.seconds + self.options.search)
 
     def leave_out(self, reason: str) -> None:
         """Note why trials are left out: a word of `locale` (`untried_...`), said once."""

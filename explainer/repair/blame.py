@@ -128,10 +128,10 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     found = [one for one in found if not any(set(other.candidate.edits) < set(one.candidate.edits) for other in found)]
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own if own is not None and "widens" not in own.counted else _generated(found, control)
-    if first is not None and not _strange(first, evidence):
+    if first is not None and not _strange(first, evidence) and not _overwrites(first, found):
         worth = BETTER if first is own else SURER if first.candidate.tier <= SURE_TIER else FITTING
         found[found.index(first)] = first = replace(first, score=first.score + worth)
-    found.sort(key=lambda one: (_last(one), -one.score))
+    found.sort(key=lambda one: (_last(one) or int(_overwrites(one, found)), -one.score))
     if first is not None and (
         _comes_first(first, own, found[0], evidence) or (own is not None and _unlikely(found[0], own))
     ):
@@ -218,7 +218,8 @@ def _shared(found: list[Survivor], evidence: Evidence) -> Blame:
     least, rows = _last(found[0]), _few_of_each_pair(found)
     behind = [BETTER * (_last(one) > least) for one in rows]
     scores = ([one.score for one in rows], [score(one.counted) for one in rows])
-    same = [one.line == found[0].line or _again(one, found[0]) or _handed_on(one, found[0], evidence) for one in rows]
+    same = [one.line == found[0].line or _again(one, found[0]) or _handed_on(one, found[0], evidence)
+            or _overwrites(one, [found[0]]) for one in rows]  # fmt: skip
     share, counted = (_share(same, row, behind) for row in scores)
     return Blame(tuple(found), share, counted)
 
@@ -237,6 +238,22 @@ def _few_of_each_pair(found: list[Survivor]) -> list[Survivor]:
 def _share(same: list[bool], scores: list[float], behind: list[float]) -> float:
     worth = [math.exp(min(one - less, 50.0)) for one, less in zip(scores, behind, strict=True)]
     return sum(each for each, own in zip(worth, same, strict=True) if own) / (sum(worth) + 1.0)
+
+
+def _overwrites(one: Survivor, others: list[Survivor]) -> bool:
+    """Whether an edit writes a number where a layer's size is worked out, and another mends what that is worked out of.
+
+    Both leave the program with the same parameters.
+    """
+    old, new = _changes(one.candidate)[0]
+    written = one.lost > 0 and one.candidate.kind == "set-argument" and all(word.isdigit() or word == "+" for word in new)
+    upstream = (each for each in others if each.candidate.kind != "set-argument" and each.line != one.line)
+    worked_out = written and (any(word[:1].isalpha() for word in old) or "+" in new)
+    return worked_out and any(_parameters(each) == _parameters(one) for each in upstream)
+
+
+def _parameters(one: Survivor) -> list[tuple[int, ...]]:
+    return sorted(map(tuple, one.run.answer.get("every") or []))
 
 
 def _handed_on(one: Survivor, other: Survivor, evidence: Evidence) -> bool:

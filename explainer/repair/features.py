@@ -98,6 +98,7 @@ def features(
         "warned": float(bool(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))),
         "apart": float(evidence.apart),
         "input": float(candidate.literal and other_input(run, control)),
+        "turned-input": float(bool(lost) and _turned_input(run, control)),
         "ungraded": float(min(int(run.answer.get("ungraded") or 0), 2)),
         "computed": float(computed(candidate)),
         "recomputed": float(bool(lost) and recomputes(candidate)),
@@ -142,6 +143,13 @@ def _counts_both(candidate: Candidate, run: Run, control: Run, evidence: Evidenc
 def _takes_others(candidate: Candidate, evidence: Evidence) -> bool:
     """Whether other samples are taken where one of them holds an index too large: those may only happen to fit."""
     return "out of" in evidence.message and takes_other_part(candidate.edits)
+
+
+def _turned_input(run: Run, control: Run) -> bool:
+    """Whether the model is given samples for features: then its layers fit whatever they are made of."""
+    pairs = zip(run.answer.get("input") or [], control.answer.get("input") or [], strict=False)
+    return any(new != old and sorted(new) == sorted(old) for new, old in pairs
+               if isinstance(new, list) and isinstance(old, list))  # fmt: skip
 
 
 def lost_parameters(run: Run, control: Run) -> int:

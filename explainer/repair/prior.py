@@ -122,7 +122,7 @@ ROLE: Mapping[str, float] = {
 #: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "namesake",
           "sibling", "derived", "uncalled", "severed", "recorded", "unrecorded", "likewise", "rebound", "branched",
-          "parameter", "adjusted", "unreturned", "copied", "dropped")  # fmt: skip
+          "parameter", "adjusted", "unreturned", "copied", "dropped", "condition")  # fmt: skip
 DTYPES = ("value", "keyword", "namesake", "swap", "unwrap", "drop", "key", "name", "call", "index", "element",
           "statement", "order", "sibling", "derived", "uncalled", "copied", "operator", "parameter", "adjusted",
           "likewise", "rebound", "branched", "unreturned", "prepared", "dropped")  # fmt: skip
@@ -193,7 +193,7 @@ _USUAL, _UNFITTED = 0.6, 2.0
 _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so": 5.0, "misplaced": 7.0,
             "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.5,
             "apart": -1.5, "reads-unread": -2.0, "both-directions": -2.0, "takes-part": -1.5,
-            "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0, "staged": -2.5, "numbered": -2.5}  # fmt: skip
+            "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0, "staged": -2.5, "numbered": -2.5, "turned-input": 3.0}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",

@@ -69,7 +69,7 @@ def terms(place: Place) -> Sequence[tuple[ast.AST, Mapping[str, str]]]:
     while not found and isinstance(parent := place.source.parent_of(node), ast.expr):
         children = list(ast.iter_child_nodes(parent))
         if not isinstance(node, (ast.Name, ast.Attribute, ast.Constant)):  # too little to be told by
-            pairs = ((one, _stands_for(node, one)) for one in children if one is not node)
+            pairs = ((one, stands_for(node, one)) for one in children if one is not node)
             found = [(_inner(one, path), names) for one, names in pairs if names is not None]
         path.append(next(at for at, one in enumerate(children) if one is node))
         node = parent
@@ -88,7 +88,7 @@ def renamed(text: str, names: Mapping[str, str]) -> str:
     return _NAME.sub(lambda found: names.get(found[0], found[0]), keyed)
 
 
-def _stands_for(own: ast.AST, other: ast.AST) -> dict[str, str] | None:
+def stands_for(own: ast.AST, other: ast.AST) -> dict[str, str] | None:
     """The names that stand for those of a node in one that differs from it in names alone; None where it does not."""
     if type(own) is not type(other) or _masked(own) != _masked(other):
         return None
@@ -112,7 +112,7 @@ def _siblings(source: Source, own: ast.stmt) -> Iterator[tuple[ast.stmt, dict[st
     """The statements of a function that differ from one in names alone, with the names that stand for its names."""
     for one in ast.walk(source.scope_at(own.lineno)):
         plain = isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)) and one.lineno == one.end_lineno
-        names = _stands_for(own, one) if plain and one is not own else None
+        names = stands_for(own, one) if plain and one is not own else None
         if names is not None and any(old != new for old, new in names.items()):
             yield one, names  # type: ignore[misc]
 

@@ -210,7 +210,7 @@ def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int)
             continue
         if not _repeats(offer) and not idles(candidate):
             seen.add(candidate.edits)
-            exact = _asked_for(offer, evidence)
+            exact = _asked_for(offer, evidence) or offer.filler == "absent"
             yield Proposal(replace(candidate, exact=True) if exact else candidate, worth, offer.atom)
             if len(seen) >= most:
                 return

@@ -17,7 +17,7 @@ from explainer.repair.filled import given_above, given_behind, within
 from explainer.repair.makers import lengths, makers
 from explainer.repair.settings import defaults, loops, settings
 from explainer.replay.recorders.taint import literals, parts
-from explainer.source import called, loaded, of_self
+from explainer.source import Source, called, loaded, of_self
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
 _STEPS, _LAYERS, _BOUND, _BEFORE, _AFTER = 30, 14, 12, 6, 3
@@ -188,7 +188,8 @@ def _before(evidence: Evidence) -> Iterator[Spot]:
 def _freezing(evidence: Evidence) -> Iterator[Spot]:
     """The calls of the program's functions that decide which parameters are trained, where none is.
 
-    And what the attributes are bound to whose parameters are frozen so: it may be another model's, too.
+    And what the attributes are bound to whose parameters are frozen so: it may be another model's, too; and what they
+    ask of a name.
     """
     if "require grad" not in evidence.message:
         return
@@ -198,11 +199,26 @@ def _freezing(evidence: Evidence) -> Iterator[Spot]:
         if isinstance(node, ast.Call) and called(node) in deciding:
             yield Spot(Place(source, node), "before", 2)
     for source, node in nodes:
+        yield from (Spot(Place(source, asked), "bound", 2) for asked in _asked(source, node))
         owners = _frozen(node)
         function = source.class_at(node.lineno) or source.scope_at(node.lineno) if owners else None  # type: ignore[attr-defined]
         for one in ast.walk(function) if function is not None else ():
             if isinstance(one, ast.Assign) and {ast.unparse(target) for target in one.targets} & owners:
                 yield Spot(Place(source, one.value), "bound", 2)
+
+
+def _asked(source: Source, node: ast.AST) -> Iterator[ast.expr]:
+    """What decides whether a parameter is trained: `p.requires_grad_(name in kept)`, and an `if` around that."""
+    if not _sets(node):
+        return
+    call = source.parent_of(node)
+    statement: ast.AST | None = Place(source, node).statement().node
+    given = call.args if isinstance(call, ast.Call) else [getattr(statement, "value", None)]
+    yield from (one for one in given if isinstance(one, ast.expr) and not isinstance(one, ast.Constant))
+    while statement is not None and not isinstance(statement, ast.FunctionDef):
+        if isinstance(statement, ast.If):
+            yield statement.test
+        statement = source.parent_of(statement)
 
 
 def _frozen(node: ast.AST) -> set[str]:

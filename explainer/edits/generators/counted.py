@@ -15,12 +15,19 @@ from explainer.source import Source, called
 
 
 def one_more(evidence: Evidence) -> Iterator[Candidate]:
-    """`Pairs(len(fields))` -> `Pairs(len(fields) + 1)` where a layer built for what follows from it then fits."""
+    """`Pairs(len(fields))` -> `Pairs(len(fields) + 1)` where a layer built for what follows from it then fits.
+
+    With the length of what is listed beside that, where one is just so long: `len(self.fields) + len(self.flags)`.
+    """
     if "selected index k" in evidence.message:  # too few classes for that many of the best are no wrong count of them
         return
     for tree, size in trees_hit(evidence):
         for leaf in {tuple(one[1]): one for one in literals(tree) if one[0] == "len"}.values():
             more, place = _missing(tree, leaf, size), evidence.place(leaf[1])
+            for text, length in _beside(evidence, place) if place is not None else ():
+                if value_of(tree, {tuple(leaf[1]): leaf[-1] + length}) == size:
+                    new = f"{place.text} + len({text})"  # type: ignore[union-attr]
+                    yield from evidence.replaced(place, fitted(place, new), "replace", "count-as", new=new)  # type: ignore[arg-type]
             if place is not None and more:
                 yield from _counted_more(evidence, place, more)
 
@@ -77,6 +84,36 @@ def _counted_more(evidence: Evidence, place: Place, more: int) -> Iterator[Candi
     new = f"{place.text} {'+' if more > 0 else '-'} {abs(more)}"
     kind = "one-more" if more == 1 else "count-as"
     yield from evidence.replaced(place, fitted(place, new), "replace", kind, new=new)
+
+
+def _beside(evidence: Evidence, place: Place) -> Iterator[tuple[str, int]]:
+    """What is listed beside that of which a call gives the length, with how many entries: fields of its class."""
+    counted = place.node.args[0] if isinstance(place.node, ast.Call) and place.node.args else None
+    owner = f"{ast.unparse(counted.value)}." if isinstance(counted, ast.Attribute) else ""
+    name = counted.attr if isinstance(counted, ast.Attribute) else getattr(counted, "id", "")
+    for source in evidence.sources_seen() if owner else [place.source]:
+        scopes = [one for one in source.nodes() if isinstance(one, ast.ClassDef)] if owner else [source.tree]
+        for scope in scopes:
+            listed = dict(_listed(scope))  # type: ignore[arg-type]
+            if name in listed:
+                yield from ((f"{owner}{one}", length) for one, length in listed.items() if one != name and length > 1)
+
+
+def _listed(scope: ast.AST) -> Iterator[tuple[str, int]]:
+    """The names that a class or a file binds to lists that are written there, with how many entries each has."""
+    for one in ast.iter_child_nodes(scope) if isinstance(scope, ast.Module) else ast.walk(scope):
+        target = one.targets[0] if isinstance(one, ast.Assign) else getattr(one, "target", None)
+        shown = [each for each in ast.walk(one) if isinstance(each, (ast.List, ast.Tuple, ast.Dict, ast.Set))]
+        if isinstance(one, (ast.Assign, ast.AnnAssign)) and isinstance(target, (ast.Name, ast.Attribute)) and shown:
+            entries = shown[0].keys if isinstance(shown[0], ast.Dict) else shown[0].elts
+            if one.value is not None and _is_listed(one.value, shown[0]):
+                yield (target.attr if isinstance(target, ast.Attribute) else target.id), len(entries)
+
+
+def _is_listed(value: ast.expr, shown: ast.expr) -> bool:
+    """Whether a value is what is written out: as it stands, or made by `field(default_factory=lambda: [...])`."""
+    words = [word.value for word in value.keywords] if isinstance(value, ast.Call) else []
+    return value is shown or any(isinstance(one, ast.Lambda) and one.body is shown for one in words)
 
 
 def _missing(tree: list, leaf: list, wanted: int) -> int:

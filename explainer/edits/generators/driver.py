@@ -108,6 +108,7 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
         "collate.filled": 0,
         "collate.collated": 1,
         "loading.drawn_there": 0,
+        "loading.in_batches": 0,
         "loading.in_this_process": 0,
         "loading.of_subset": 1,
         "loading.per_sample": 1,

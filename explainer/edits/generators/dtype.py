@@ -17,7 +17,7 @@ from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
-from explainer.source import called, loaded, of_self
+from explainer.source import called, loaded, of_self, stored
 
 #: The method that gives each dtype.
 CASTS = {
@@ -311,6 +311,10 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
         alike = _cut_off(alike[: computed + 1])
     if operand.dtype in STORED:  # and computed with elsewhere
         alike = []
+    held = _held(operand.place) if any(map(_narrows, alike)) else None
+    if held is not None:  # what an object keeps in fewer bytes, on purpose, is cast where it is computed with
+        alike = []
+        yield from _cast_at(evidence, held, method, operand.dtype) if held.node is not operand.place.node else ()  # type: ignore[union-attr]
     inner = [place for step in reversed(alike) for place in (*step.places[:1], *returned_as(evidence, step))]
     outer = [place for step in alike for place in step.places[1:2]]
     for place in [*inner, operand.place, *outer]:
@@ -321,6 +325,30 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
     for step in alike[-1:] if method == "long()" else ():
         if step.places and step.function in _SPACED and editable(step.places[0]):
             yield from _cast_at(evidence, step.places[0], "round().long()", operand.dtype)
+
+
+def _narrows(step: Step) -> bool:
+    """Whether a step is a cast that the program wrote, to a dtype of fewer bytes."""
+    before = step.before[0][1] if step.before else ""
+    written = step.function in _METHODS and bool(step.places) and isinstance(step.places[0].node, ast.Call)
+    return written and _bits(step.dtype) < _bits(before)
+
+
+def _bits(dtype: str) -> int:
+    return int(re.sub(r"\D+", "", dtype.partition("_")[0]) or 8)
+
+
+def _held(place: Place | None) -> Place | None:
+    """Where an object's attribute is read whose value a place has: the place itself, or what bound its name above."""
+    node = place.node if place is not None else None
+    while isinstance(node, (ast.Call, ast.Attribute, ast.Subscript)) and not of_self(node):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    if place is None or of_self(node):
+        return place
+    scope = place.source.scope_at(place.span.line)
+    bound = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and isinstance(node, ast.Name)
+             and node.id in stored(one) and one.lineno < place.span.line]  # fmt: skip
+    return place.at(bound[0].value) if len(bound) == 1 and of_self(bound[0].value) else None
 
 
 def _asked_for(place: Place) -> bool:

@@ -17,6 +17,10 @@ from explainer.edits.place import Place
 from explainer.source import Source, called
 
 
+#: What a loader is not given beside a sampler of batches (torch/utils/data/dataloader.py).
+_NOT_BESIDE = ("sampler", "batch_size", "shuffle", "drop_last")
+
+
 def plain_values(evidence: Evidence) -> Iterator[Candidate]:
     """`"score": score` -> `"score": float(score)` in what is saved, where numpy's values are refused by the load."""
     if "numpy" not in evidence.message:
@@ -199,6 +203,21 @@ def drawn_there(evidence: Evidence) -> Iterator[Candidate]:
 
 #: What goes with worker processes, as it is without them.
 _WITHOUT = {"num_workers": "0", "persistent_workers": "False", "prefetch_factor": "None"}
+
+
+def in_batches(evidence: Evidence) -> Iterator[Candidate]:
+    """`sampler=s` -> `batch_sampler=s`, without what that excludes, where the dataset is asked for a list of samples."""
+    if "indices must be integers or slices, not list" not in evidence.message:
+        return
+    for place in _calls(evidence, "DataLoader"):
+        given: Any = place.node
+        words = {word.arg: word for word in given.keywords}
+        if "sampler" in words:
+            rest = [word for word in given.keywords if word.arg not in _NOT_BESIDE]
+            kept = [*map(place.source.text, given.args[:1]), *map(place.source.text, rest)]
+            kept.insert(1 if given.args else 0, f"batch_sampler={place.source.text(words['sampler'].value)}")
+            new = f"{place.source.text(given.func)}({', '.join(kept)})"
+            yield from evidence.replaced(place, new, "replace", "flag", new="batch_sampler", layer="DataLoader")
 
 
 def in_this_process(evidence: Evidence) -> Iterator[Candidate]:

@@ -16,6 +16,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.changes import added, drops_name, is_cast
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators.driver import named, offered_by
+from explainer.edits.generators.shapes import BROADCAST
 from explainer.edits.generators.samples import handed_back, returned_as
 from explainer.edits.generators.slices import Operand, editable, operands
 from explainer.edits.kinds import methods
@@ -71,6 +72,8 @@ def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
             continue
         vectors = evidence.crash is not None and evidence.crash.function.startswith("conv")
         method = _method(candidate, place) or (_index(candidate, place) if vectors else "")
+        if method == "unsqueeze(-1)" and _met_by_several(evidence, operand):
+            return
         for step, origin in _origins_of_data(evidence, operand):
             whole = (
                 len(step.shape) == len(operand.shape) and step.shape[1:] == operand.shape[1:]
@@ -81,6 +84,13 @@ def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
                 shown = adapted if adapted.startswith("[") else f".{adapted}"
                 words: dict[str, Any] = {"what": origin.text[:48], "method": shown, "shape": step.shape}
                 yield from evidence.made(edits, "insert-method", origin, "insert", **words)
+
+
+def _met_by_several(evidence: Evidence, operand: Operand) -> bool:
+    """Whether what an operand's last dimension is added for has several entries there: that is of this call alone."""
+    crash = evidence.crash
+    others = [shape for shape, _ in crash.before if shape and shape != operand.shape] if crash is not None else []
+    return crash is not None and crash.function in BROADCAST and any(one[-1] > 1 for one in others)
 
 
 def _origins_of_data(evidence: Evidence, operand: Operand) -> Iterator[tuple[Step, Place | None]]:

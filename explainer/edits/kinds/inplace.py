@@ -147,7 +147,8 @@ def recompute_after(at: Place, kept: Place, before: Place) -> tuple[Edit, ...]:
     """What `before` needs of the statements from `kept` on, computed again after the step `at`.
 
     `d_fake = D(fake); g_loss = f(d_fake); step(); g_loss.backward()`: the first two are repeated after the step, and
-    the first computation of what nothing else reads is dropped.
+    the first computation of what nothing else reads is dropped. A value that both sides read once is computed where it
+    is read: `g_loss = f(D(fake))`.
     """
     body = block_of(at)
     first, step, last = (index_in(body, place) for place in (kept, at, before))
@@ -160,10 +161,38 @@ def recompute_after(at: Place, kept: Place, before: Place) -> tuple[Edit, ...]:
             needed |= loaded(statement)
     if not copied:
         raise EditError("nothing before the step is needed after it")
+    unread = _unread(copied, body, step)
+    if not unread and len(copied) == 1 and (there := _where_read(at, copied[0], body[step + 1 : last + 1])):
+        return there
     source, line = at.source, (body[step].end_lineno or 0) + 1
     text = "\n".join("\n".join(source.lines[one.lineno - 1 : one.end_lineno]) for one in copied)
     put = Edit(shown(source.file), line, line - 1, None, text)
-    return joined(source, [put], [dropped(at, one) for one in _unread(copied, body, step)])
+    return joined(source, [put], [dropped(at, one) for one in unread])
+
+
+def _where_read(at: Place, statement: ast.stmt, behind: list[ast.stmt]) -> tuple[Edit, ...]:
+    """What a statement binds to one of its names, written where some statements read it; nothing unless one does."""
+    pairs = list(_bound(statement))
+    reads = [
+        (node, value)
+        for name, value in pairs
+        for one in behind
+        for node in ast.walk(one)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id == name
+    ]
+    if len(reads) != 1 or not isinstance(reads[0][1], ast.Call):
+        return ()
+    return changed(at.source, [(at.source.span(node), at.source.text(value)) for node, value in reads])
+
+
+def _bound(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    """The names that an assignment binds with the expression of each: `a, b = f(x), f(y)`."""
+    if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+        return
+    target, value = statement.targets[0], statement.value
+    apart = isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts)
+    pairs = zip(target.elts, value.elts, strict=True) if apart else [(target, value)]  # type: ignore[attr-defined]
+    yield from ((name.id, one) for name, one in pairs if isinstance(name, ast.Name))
 
 
 def needed_behind(body: list[ast.stmt], step: int, last: int) -> set[str]:

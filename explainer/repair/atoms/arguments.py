@@ -319,11 +319,11 @@ def _dtypes(evidence: Evidence) -> list[str]:
 
 def _sizes(spot: Spot, evidence: Evidence) -> list[str]:
     """Names and sizes of tensors in scope, those in question first."""
-    sizes = wanted(evidence)
+    sizes, said = wanted(evidence), set(evidence.said)
     found = [(name, value) for name, value in integers(spot).items() if "." not in name]
     found += [(f"{name}.size({at})", size) for name, shape in tensors(spot).items() if name.isidentifier()
               for at, size in enumerate(shape) if size > 1]  # fmt: skip
-    plain = [text for text, size in sorted(found, key=lambda one: one[1] not in sizes)]
+    plain = [text for text, size in sorted(found, key=lambda one: (one[1] not in said, one[1] not in sizes))]
     plain += [f"{one}.size({at})" for one in parameters_at(spot) for at in (1, 0) if not found and one != "self"]
     return plain[:_SIZES]
 

@@ -139,6 +139,8 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             continue
         left, right = text(spot, node.left), text(spot, node.right)
         for sign in _SIGNS.get(type(node.op), ()):
+            if right == "1" and sign in ("*", "/", "//", "**"):  # which is the operand alone
+                continue
             yield Offer(
                 "operator", spot, node, f"{_side(spot, node.left)} {sign} {_side(spot, node.right)}", "sign", 1.1
             )

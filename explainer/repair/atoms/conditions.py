@@ -11,7 +11,7 @@ from explainer.repair.atoms.common import expressions, integers, statement_of, t
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.repair.uses import uses
-from explainer.source import loaded
+from explainer.source import called, loaded
 
 _OTHER = {ast.Eq: ("!=",), ast.NotEq: ("==",), ast.Is: ("is not",), ast.IsNot: ("is",), ast.In: ("not in",),
           ast.NotIn: ("in",), ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="),
@@ -21,7 +21,10 @@ _DECIDED = (ast.IfExp, ast.If, ast.While)
 
 
 def condition(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`Conv2d(a, b, 1) if a == b else Identity()` -> `if a != b`: the other way round, or with the bound itself."""
+    """`Conv2d(a, b, 1) if a == b else Identity()` -> `if a != b`: the other way round, or with the bound itself.
+
+    `name.startswith(part)` -> `part in name`: a part of a name wherever it stands.
+    """
     for node in expressions(spot):
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             left, right = text(spot, node.left), text(spot, node.comparators[0])
@@ -29,6 +32,10 @@ def condition(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 continue  # one of several reasons: that it holds in nearly every case but this is no repair
             for at, sign in enumerate(_OTHER[type(node.ops[0])]):
                 yield Offer("condition", spot, node, f"{left} {sign} {right}", "sign", 0.3 * at)
+        elif isinstance(node, ast.Call) and called(node) in ("startswith", "endswith") and len(node.args) == 1:
+            if isinstance(node.func, ast.Attribute) and not isinstance(node.args[0], ast.Tuple):
+                anywhere = f"{text(spot, node.args[0])} in {text(spot, node.func.value)}"
+                yield Offer("condition", spot, node, anywhere, "anywhere", 0.1)
         elif _decides(spot, node) and not isinstance(node, (ast.Compare, ast.BoolOp, ast.Constant)):
             yield Offer("condition", spot, node, _denied(spot, node), "sense", 0.0)
 

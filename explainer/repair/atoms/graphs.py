@@ -15,6 +15,8 @@ from explainer.repair.spots import Spot
 from explainer.source import called, holds, stored
 
 _KEEPING = ("append", "add", "extend", "put", "update", "setdefault", "appendleft")
+#: What makes several views of one tensor at once.
+_PARTING = ("chunk", "split", "unbind", "tensor_split", "hsplit", "vsplit")
 _UNRECORDED = re.compile(r"\b(?:no_grad|inference_mode)\b")
 _PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.BinOp)
 
@@ -25,8 +27,12 @@ def detach(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def clone(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`rows.append(h)` -> `rows.append(h.clone())`: a copy of what is changed in place later."""
+    """`rows.append(h)` -> `rows.append(h.clone())`: a copy of what is changed in place later; of each of several parts."""
     yield from _behind(spot, "clone")
+    for node in expressions(spot) if "view" in evidence.message else ():
+        apart = isinstance(node, ast.Call) and called(node) in _PARTING
+        if apart and isinstance(spot.place.source.parent_of(node), (ast.Call, ast.Assign, ast.For)):
+            yield Offer("clone", spot, node, f"[one.clone() for one in {spot.place.source.text(node)}]", "clone", 0.1)
 
 
 def severed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -63,7 +69,11 @@ def recorded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def unrecorded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`value = model.act(x)` -> under `torch.no_grad()`, where NumPy is to have what was collected of such values."""
+    """`value = model.act(x)` -> under `torch.no_grad()`, where NumPy is to have what was collected of such values.
+
+    So is a function that hands back what it asked a network in evaluation, and one that fills the leaf that it is given.
+    """
+    yield from _whole_function(spot, evidence)
     statement = statement_of(spot, spot.place.node)
     calls_own = isinstance(spot.place.node, ast.Call) and spot.role == "caller" and spot.step is not None
     if not calls_own or not isinstance(statement, ast.Assign) or "call numpy()" not in evidence.message:
@@ -74,6 +84,22 @@ def unrecorded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     head, text = " " * statement.col_offset, spot.place.source.text(statement)
     inner = textwrap.indent(text, "    ").lstrip()
     yield Offer("unrecorded", spot, row_of([statement]), f"with torch.no_grad():\n{head}    {inner}", "block")
+
+
+def _whole_function(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`@torch.no_grad()` above a function in which nothing is to be learned."""
+    source, function = spot.place.source, spot.place.source.function_at(spot.place.span.line)
+    if not isinstance(function, ast.FunctionDef) or any(_UNRECORDED.search(source.text(one)) for one in function.decorator_list):
+        return
+    calls = [one for one in ast.walk(function) if isinstance(one, ast.Call)]
+    evaluates = any(called(one) == "eval" and not one.args for one in calls)
+    filled = {source.text(one.func.value) for one in calls if isinstance(one.func, ast.Attribute) and called(one)[-1:] == "_"}
+    fills = bool(filled & {one.arg for one in function.args.args})
+    asked = "call numpy()" in evidence.message and evaluates and spot.role in ("slice", "returned")
+    written = "leaf Variable" in evidence.message and fills and spot.role == "crash"
+    if asked or written:
+        head = " " * function.col_offset
+        yield Offer("unrecorded", spot, function, f"@torch.no_grad()\n{head}{source.text(function)}", "function")
 
 
 def _from(decorator: ast.expr, function: ast.FunctionDef) -> ast.Module:
@@ -94,7 +120,7 @@ def _behind(spot: Spot, method: str) -> Iterator[Offer]:
 def _as_beside(spot: Spot, node: ast.expr, method: str) -> float | None:
     """Nothing against what a function hands back among others, of which it cuts off (or copies) some."""
     source, parent = spot.place.source, spot.place.source.parent_of(node)
-    within = isinstance(parent, (ast.Tuple, ast.List)) or getattr(parent, "elt", None) is node
+    within = isinstance(parent, (ast.Tuple, ast.List, ast.Return)) or getattr(parent, "elt", None) is node
     outer = statement_of(spot, node)
     function = source.function_at(node.lineno)
     handed = within and isinstance(outer, ast.Return) and function is not None

@@ -9,13 +9,19 @@ from explainer.edits.evidence import Evidence
 from explainer.repair.atoms.common import expressions
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
+from explainer.source import called
 
 _MOST = 10
 
 
 def key(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`cfg["hidden"]` -> `cfg["code_dim"]`: a key under which the same object has a value of the same kind."""
+    """`cfg["hidden"]` -> `cfg["code_dim"]`: a key under which the same object has a value of the same kind.
+
+    `options.pop("ignore", -1)` -> `options.pop("ignore_index", -1)` where the object has no such key.
+    """
     for node in expressions(spot):
+        if isinstance(node, ast.Call) and called(node) in ("get", "pop") and len(node.args) == 2:
+            yield from _absent(spot, node)
         if (
             isinstance(node, ast.Subscript)
             and isinstance(node.slice, ast.Constant)
@@ -24,6 +30,18 @@ def key(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             owner = ast.unparse(node.value).replace("'", '"')
             for other in _keys(spot, owner, node.slice.value)[:_MOST]:
                 yield Offer("key", spot, node.slice, repr(other), "scope", 0.8)
+
+
+def _absent(spot: Spot, node: ast.Call) -> Iterator[Offer]:
+    """The keys that an object has, where it is asked for one that it has not."""
+    asked = node.args[0]
+    if not isinstance(node.func, ast.Attribute) or not isinstance(asked, ast.Constant) or not isinstance(asked.value, str):
+        return
+    owner = ast.unparse(node.func.value)
+    known = [name[len(owner) + 2 : -2] for name in spot.scope if name.startswith(f'{owner}["')]
+    if asked.value not in known:
+        for one in known[:_MOST]:
+            yield Offer("key", spot, asked, f'"{one}"', "absent", -0.5)
 
 
 def _keys(spot: Spot, owner: str, own: str) -> list[str]:

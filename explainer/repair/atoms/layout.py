@@ -36,6 +36,7 @@ def layout(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 primary = as_primary(spot.place.at(node))
                 text = f"{primary}{method}" if method.startswith("[") else f"{primary}.{method}"
                 weight = 0.4 if fit or (method.startswith("[") and len(new) == _rank(evidence)) else 1.0
+                weight = -0.6 if fit is None and _lines_up(evidence, shape, new) else weight
                 yield Offer("layout", spot, node, text, method.partition("(")[0], weight)
 
 
@@ -77,6 +78,16 @@ def _fits(spot: Spot, evidence: Evidence, node: ast.AST, new: list[int]) -> bool
     if evidence.crash.function in BROADCAST and len(new) < len(mine[0].shape) and new not in others:
         return False
     return fits(evidence.crash.function, [new if one is mine[0] else one.shape for one in every])
+
+
+def _lines_up(evidence: Evidence, shape: list[int], new: list[int]) -> bool:
+    """Whether dimensions added to one operand of fewer, wherever it was made, let the failing call broadcast it."""
+    crash = evidence.crash
+    if crash is None or crash.function not in BROADCAST or len(new) != _rank(evidence) or len(new) < len(shape) + 1:
+        return False
+    others = [one for one, _ in crash.before if one != shape]
+    met = len(others) < len(crash.before) and new[: len(shape)] == shape  # the rows stay the rows
+    return met and all(fits(crash.function, [new, one]) for one in others)
 
 
 def _changes(shape: list[int]) -> Iterator[tuple[str, list[int]]]:

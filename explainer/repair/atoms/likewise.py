@@ -12,7 +12,7 @@ from explainer.edits.place import Place
 from explainer.repair.atoms.arguments import parameters_at
 from explainer.repair.atoms.common import calls, row_of
 from explainer.repair.offer import Offer
-from explainer.repair.siblings import renamed
+from explainer.repair.siblings import renamed, stands_for
 from explainer.repair.spots import Spot, statement_around
 from explainer.source import Source, called, loaded, of_self, stored
 
@@ -25,8 +25,10 @@ _WORD = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 def likewise(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`opt = build(net)` -> `freeze(net); opt = build(net)`, as it stands where another `build` works.
 
-    So with what is called itself, too: `net.reset()` before a loop of `net(x)`.
+    So with what is called itself, too: `net.reset()` before a loop of `net(x)`; and what is done with the value of a
+    statement beside, `self.ids = tensor(ids)` -> `tensor(ids) - 1` beside `self.users = tensor(users) - 1`.
     """
+    yield from _as_beside(spot)
     statement = statement_around(spot.place)
     for call in calls(spot) if isinstance(statement, ast.stmt) else ():
         own = isinstance(call.func, ast.Name) and not evidence.defined(called(call))
@@ -35,6 +37,33 @@ def likewise(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             if other.node is not call and isinstance(other.node, ast.Call) and other.source is spot.place.source:
                 names = {called(call): called(call)} if own else _given_for(call, other.node)
                 yield from _done(spot, _outermost(spot.place.source, statement), names, other)
+
+
+def _as_beside(spot: Spot) -> Iterator[Offer]:
+    """What a statement binds, with what the statement before or behind it does with the like on top of that."""
+    source = spot.place.source
+    own = statement_around(spot.place)
+    if not isinstance(own, ast.Assign) or not isinstance(own.value, ast.Call) or spot.role == "given":
+        return
+    body = next((one for one in (getattr(source.parent_of(own), name, ()) for name in ("body", "orelse")) if own in one), [])
+    at = body.index(own) if own in body else 0
+    for other in [one for one in body[max(at - 1, 0) : at + 2] if isinstance(one, ast.Assign) and one is not own]:
+        whole, inner = other.value, _inside(other.value)
+        if inner is not None and stands_for(inner, own.value) is not None:
+            start = source.text(whole).find(source.text(inner))
+            text = source.text(whole)
+            new = f"{text[:start]}{source.text(own.value)}{text[start + len(source.text(inner)) :]}"
+            yield Offer("likewise", spot, own.value, new, "beside")
+
+
+def _inside(node: ast.expr) -> ast.expr | None:
+    """What is done something with: `tensor(a)` of `tensor(a) - 1` and of `tensor(a).float()`; of no other values."""
+    if isinstance(node, ast.BinOp) and isinstance(node.right, ast.Constant):
+        return node.left
+    call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Call)
+    if call and all(isinstance(one, ast.Constant) for one in node.args):  # type: ignore[attr-defined]
+        return node.func.value  # type: ignore[attr-defined,no-any-return]
+    return None
 
 
 def rebound(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

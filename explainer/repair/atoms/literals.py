@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -123,6 +124,8 @@ def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for name, known in list(names.items())[:12]:
             if known not in sizes and known != value:
                 yield Offer("literal", spot, node, name, "name", 1.4)
+            if value > 1 and math.isqrt(value) ** 2 == value and known not in (1, math.isqrt(value)):
+                yield Offer("literal", spot, node, f"{name} ** 2", "square", 0.2)  # of what is as long as it is wide
         yield from (Offer("literal", spot, node, str(new), "shifted", 0.5) for new in _shifted(value, evidence))
         exact = proportional(value, evidence)
         yield from (Offer("literal", spot, node, str(new), "proportional", 0.5) for new in exact)

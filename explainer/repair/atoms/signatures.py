@@ -114,6 +114,8 @@ def _of_torch(node: ast.Call) -> dict[str, Any]:
         return {}
     owner = node.func.value if isinstance(node.func, ast.Attribute) else None
     last = owner.attr if isinstance(owner, ast.Attribute) else owner.id if isinstance(owner, ast.Name) else None
+    if last == "fft":  # whose operators are called so, too
+        return _of_schemas(f"fft_{called(node)}", len(node.args))
     of_module = isinstance(node.func, ast.Name) or last in MODULES
     if of_module:
         known = _signature(called(node))
