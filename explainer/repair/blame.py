@@ -128,10 +128,11 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     found = [one for one in found if not any(set(other.candidate.edits) < set(one.candidate.edits) for other in found)]
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own if own is not None and "widens" not in own.counted else _generated(found, control)
-    if first is not None and not _strange(first, evidence) and not _overwrites(first, found):
+    behind = {one.candidate.edits for one in found if _overwrites(one, found) or _turns(one, found, where)}
+    if first is not None and not _strange(first, evidence) and first.candidate.edits not in behind:
         worth = BETTER if first is own else SURER if first.candidate.tier <= SURE_TIER else FITTING
         found[found.index(first)] = first = replace(first, score=first.score + worth)
-    found.sort(key=lambda one: (_last(one) or int(_overwrites(one, found)), -one.score))
+    found.sort(key=lambda one: (_last(one), one.candidate.edits in behind, -one.score))
     if first is not None and (
         _comes_first(first, own, found[0], evidence) or (own is not None and _unlikely(found[0], own))
     ):
@@ -139,7 +140,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     first = found[0] if found else None
     if first is None or first.candidate.edits == known:
         odd = first is not None and first.odd
-        return replace(_shared(found, evidence), odd=odd, fits=odd or (first is not None and first.lost > 0))
+        return replace(_shared(found, evidence, where), odd=odd, fits=odd or (first is not None and first.lost > 0))
     told = _told(checker, evidence, first.candidate)
     if told is False and not first.judgement.doubts:
         doubted = replace(first.judgement, doubts=("chance",))
@@ -147,7 +148,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         return blamed(checker, evidence, known)
     chance = told is False or (told is None and bool(computed_of(first.candidate)))
     fits = first.odd or chance or first.lost > 0 or _fits(first, where)
-    return replace(_shared(found, evidence), odd=first.odd, fits=fits, told=told is True)
+    return replace(_shared(found, evidence, where), odd=first.odd, fits=fits, told=told is True)
 
 
 def _comes_first(first: Survivor, own: Survivor | None, best: Survivor, evidence: Evidence) -> bool:
@@ -211,7 +212,7 @@ def _kind(candidate: Candidate) -> str:
     return candidate.source.kind if candidate.source is not None else ""
 
 
-def _shared(found: list[Survivor], evidence: Evidence) -> Blame:
+def _shared(found: list[Survivor], evidence: Evidence, where: Roles) -> Blame:
     """Survivors with the share of the first one's line; that no edit at all is right has a score of 0."""
     if not found:
         return Blame(())
@@ -219,7 +220,7 @@ def _shared(found: list[Survivor], evidence: Evidence) -> Blame:
     behind = [BETTER * (_last(one) > least) for one in rows]
     scores = ([one.score for one in rows], [score(one.counted) for one in rows])
     same = [one.line == found[0].line or _again(one, found[0]) or _handed_on(one, found[0], evidence)
-            or _overwrites(one, [found[0]]) for one in rows]  # fmt: skip
+            or _overwrites(one, found[:1]) or _turns(one, found[:1], where) for one in rows]  # fmt: skip
     share, counted = (_share(same, row, behind) for row in scores)
     return Blame(tuple(found), share, counted)
 
@@ -250,6 +251,12 @@ def _overwrites(one: Survivor, others: list[Survivor]) -> bool:
     upstream = (each for each in others if each.candidate.kind != "set-argument" and each.line != one.line)
     worked_out = written and (any(word[:1].isalpha() for word in old) or "+" in new)
     return worked_out and any(_parameters(each) == _parameters(one) for each in upstream)
+
+
+def _turns(one: Survivor, others: list[Survivor], where: Roles) -> bool:
+    """Whether an edit turns around, where it failed, what two sizes or names exchanged further up made the other way."""
+    exchanged = (each.candidate.source is not None and each.candidate.source.name == "swap" for each in others)
+    return where.stack.get(one.line) == 0 and of_layout(one.candidate.edits) and any(exchanged)
 
 
 def _parameters(one: Survivor) -> list[tuple[int, ...]]:

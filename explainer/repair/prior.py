@@ -81,6 +81,8 @@ ATOM: Mapping[str, float] = {
     "padded": 0.1,
     "overlapping": 0.1,
     "shortened": 0.1,
+    "extended": 0.1,
+    "tail": 0.1,
     "bound": 0.9,
     "drawn": 0.2,
     "uncalled": -0.3,
@@ -194,7 +196,7 @@ _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so"
             "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.5,
             "apart": -1.5, "reads-unread": -2.0, "both-directions": -2.0, "takes-part": -1.5,
             "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0, "staged": -2.5, "numbered": -2.5, "turned-input": 3.0}  # fmt: skip
-_SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
+_SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "extended", "tail", "paired", "expanded",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",
            "overlapping", "drawn")  # fmt: skip

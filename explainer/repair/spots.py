@@ -79,6 +79,8 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     binding = list(_bound(evidence, near))
     yield from binding
     yield from _bound(evidence, behind[:_NEAREST])
+    makers_of = [one for one in behind[_NEAREST:] if one.step is not None and not any(one.step.before)]
+    yield from _bound(evidence, makers_of[:_NEAREST])  # whose sizes come in there
     yield from _before(evidence)
     yield from _freezing(evidence)
     yield from _after(evidence)

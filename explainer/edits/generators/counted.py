@@ -11,7 +11,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.generators.sites import trees_hit
 from explainer.edits.place import Place, fitted
 from explainer.replay.recorders.taint import literals, parts, value_of, value_with
-from explainer.source import Source, called
+from explainer.source import Source, called, of_self, stored
 
 
 def one_more(evidence: Evidence) -> Iterator[Candidate]:
@@ -55,7 +55,10 @@ def behind_start(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def _numbered(source: Source) -> Iterator[tuple[str, str]]:
-    """What a file numbers and from which start: `enumerate(words, start=2)`, or `i + 2` of one that begins at 0."""
+    """What a file numbers and from which start: `enumerate(words, start=2)`, or `i + 2` of one that begins at 0.
+
+    The table that numbers them has as many entries.
+    """
     for node in source.nodes():
         loops = [node] if isinstance(node, ast.For) else getattr(node, "generators", [])
         for loop in loops:
@@ -63,7 +66,10 @@ def _numbered(source: Source) -> Iterator[tuple[str, str]]:
             if isinstance(call, ast.Call) and called(call) == "enumerate" and call.args:
                 given = [*call.args[1:], *(word.value for word in call.keywords)]
                 starts = given or _added(node, loop.target)
-                yield from ((source.text(call.args[0]), source.text(one)) for one in starts if _wide(one, source))
+                tables = source.parent_of(node) if isinstance(node, ast.DictComp) else None
+                named = tables.targets[:1] if isinstance(tables, ast.Assign) else []
+                listed = [source.text(one) for one in (call.args[0], *named)]
+                yield from ((name, source.text(one)) for one in starts if _wide(one, source) for name in listed)
 
 
 def _added(around: ast.AST, target: ast.expr) -> list[ast.expr]:
@@ -74,7 +80,10 @@ def _added(around: ast.AST, target: ast.expr) -> list[ast.expr]:
 
 
 def _wide(start: ast.expr, source: Source) -> bool:
-    """Whether an expression means the same in all of a file: a number, or a length of what its top level holds."""
+    """Whether an expression means the same in all of a file: a number, a length of what its top level or a class holds."""
+    if of_self(start):
+        owner = source.class_at(start.lineno)
+        return owner is not None and any(name == start.attr for one in owner.body for name in stored(one))  # type: ignore[attr-defined]
     names = {one.id for one in ast.walk(start) if isinstance(one, ast.Name)} - {"len"}
     zero = isinstance(start, ast.Constant) and not start.value
     return not zero and all(assignments(source.tree, name) for name in names)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import Operand, operands
 from explainer.edits.place import as_primary
-from explainer.repair.atoms.common import expressions, is_value, shape_of
+from explainer.repair.atoms.common import expressions, is_value, shape_of, tensors
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot, spots
 
@@ -68,3 +68,19 @@ def _factors(evidence: Evidence) -> Iterator[tuple[Operand, int, bool]]:
             for up, size in ((True, -(-extent[1] // factor)), (False, extent[1] // factor)):
                 if size in sizes and size > 1 and (up or extent[1] % factor):
                     yield lengths, factor, up
+
+
+def extended(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`ids.eq(0)` -> `pad(ids.eq(0), (0, image.size(1)))`: a mask, for what is put behind what it was made of.
+
+    The size by which it is too short is one of a tensor in scope.
+    """
+    step, node = spot.step, spot.place.node
+    if step is None or spot.role not in ("slice", "returned") or step.dtype != "bool" or len(step.shape) != 2:
+        return
+    missing = {one - step.shape[-1] for one in evidence.said if one > step.shape[-1]} if step.shape[-1] in evidence.said else ()
+    for name, shape in tensors(spot).items():
+        for at, size in enumerate(shape):
+            if size in missing and at and isinstance(node, ast.expr) and name.isidentifier():
+                new = f"torch.nn.functional.pad({spot.place.text}, (0, {name}.size({at})))"
+                yield Offer("extended", spot, node, new, "behind", 0.0, imports=("import torch",))

@@ -85,6 +85,20 @@ def crop(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("crop", spot, node, f"{text(spot, node)}{part}", part, 0.1 * at)
 
 
+def tail(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`conv(x)` -> `conv(x)[..., : x.size(-1)]`: without the steps by which padding makes it longer than its input."""
+    step, node = spot.step, spot.place.node
+    if step is None or not isinstance(node, ast.Call) or not step.function.startswith("conv") or not step.before:
+        return
+    new, old = step.shape[-1:], step.before[0][0][-1:]
+    if spot.role != "slice" or not old < new or not {*old, *new} <= set(evidence.said) or len(node.args) != 1:
+        return
+    given = node.args[0]
+    turned = isinstance(given, ast.Call) and text(spot, given).endswith(".transpose(1, 2)")
+    size = f"{text(spot, given.func.value)}.size(1)" if turned else f"{text(spot, given)}.size(-1)"  # type: ignore[attr-defined]
+    yield Offer("tail", spot, node, f"{as_primary(spot.place)}[..., : {size}]", "input")
+
+
 def _grows(spot: Spot, node: ast.expr) -> bool:
     """Whether something is added behind a tensor where it stands, so that its last entries are the new ones."""
     source, name = spot.place.source, text(spot, node)
