@@ -307,6 +307,21 @@ MEANINGS: Mapping[str, Texts] = {
         "ko": "거기서 모으는 값은 학습에 쓰이지 않으므로 그래프가 필요 없음",
         "zh": "在那里收集的值不参与训练，不需要计算图",
     },
+    "tail": {
+        "en": "padded on both sides, it is longer than what it was given",
+        "ko": "양쪽에 패딩되어 입력보다 길어짐",
+        "zh": "两侧都做了填充，因此比输入更长",
+    },
+    "extended": {
+        "en": "the mask was made of less than what it is to cover",
+        "ko": "마스크가 가려야 할 것보다 적은 것으로 만들어짐",
+        "zh": "掩码所依据的内容少于它要覆盖的内容",
+    },
+    "earlier": {
+        "en": "what is kept there is joined later with what was not made smaller",
+        "ko": "거기 보관한 값은 나중에 줄어들지 않은 값과 합쳐짐",
+        "zh": "在那里保存的值之后要与未缩小的值拼接",
+    },
     "guard": {
         "en": "the condition leaves out what else the layer changes",
         "ko": "조건이 이 층이 바꾸는 다른 것을 빠뜨림",

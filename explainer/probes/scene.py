@@ -78,14 +78,16 @@ def _forget(frame: types.FrameType) -> None:
         if sys.getrefcount(copy) <= 3:  # the frame's, ours, the argument's
             copy.clear()
 
+
 #: Seconds of work for the search where a person waits for the answer and the program is over, or its cell.
 SEARCH = 8.0
 
 
 @frozen
 class Options:
-    """What the caller allows. Sizes are in bytes; the deadline of all replays is in seconds of work (`replay.work`), and
-    `search` is what a search for repairs may take beyond it where those of rules leave open which line is to blame.
+    """What the caller allows. Sizes are in bytes; the deadline of all replays is in seconds of work (`replay.work`).
+
+    `search` is what a search for repairs may take beyond it, where those of rules leave open which line is to blame.
 
     `replay`: user code may be re-run in a sandboxed child. `program`: what `explain run` started, so that the whole
     program can be tried again (None elsewhere). `begun`: a run of it that is under way already (`replay.ahead`).

@@ -247,14 +247,16 @@ def _overwrites(one: Survivor, others: list[Survivor]) -> bool:
     Both leave the program with the same parameters.
     """
     old, new = _changes(one.candidate)[0]
-    written = one.lost > 0 and one.candidate.kind == "set-argument" and all(word.isdigit() or word == "+" for word in new)
+    written = (
+        one.lost > 0 and one.candidate.kind == "set-argument" and all(word.isdigit() or word == "+" for word in new)
+    )
     upstream = (each for each in others if each.candidate.kind != "set-argument" and each.line != one.line)
     worked_out = written and (any(word[:1].isalpha() for word in old) or "+" in new)
     return worked_out and any(_parameters(each) == _parameters(one) for each in upstream)
 
 
 def _turns(one: Survivor, others: list[Survivor], where: Roles) -> bool:
-    """Whether an edit turns around, where it failed, what two sizes or names exchanged further up made the other way."""
+    """Whether an edit turns around, where it failed, what two sizes or names exchanged further up made so."""
     exchanged = (each.candidate.source is not None and each.candidate.source.name == "swap" for each in others)
     return where.stack.get(one.line) == 0 and of_layout(one.candidate.edits) and any(exchanged)
 

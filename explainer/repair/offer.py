@@ -94,7 +94,11 @@ class Offer:
         old, new = self.shown()
         kind = {ast.With: "block", ast.Module: "order"}.get(type(self.node), "rename")
         whole = self.place.text
-        if kind == "order" and whole.partition("\n")[2].lstrip() == self.text:
+        if self.atom == "earlier":
+            _, new, old = (" ".join(row.split()) for row in self.text.split("\n"))
+        elif isinstance(self.node, ast.FunctionDef) and self.text.startswith("@"):
+            kind = "order"
+        elif kind == "order" and whole.partition("\n")[2].lstrip() == self.text:
             kind = "leave-out"
         elif kind == "order" and self.text.startswith(f"{whole}\n"):
             kind, new = "behind", self.text.removeprefix(whole).strip().partition("\n")[0]

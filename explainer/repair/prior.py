@@ -82,6 +82,7 @@ ATOM: Mapping[str, float] = {
     "overlapping": 0.1,
     "shortened": 0.1,
     "extended": 0.1,
+    "earlier": 0.2,
     "tail": 0.1,
     "bound": 0.9,
     "drawn": 0.2,
@@ -195,8 +196,10 @@ _USUAL, _UNFITTED = 0.6, 2.0
 _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so": 5.0, "misplaced": 7.0,
             "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.5,
             "apart": -1.5, "reads-unread": -2.0, "both-directions": -2.0, "takes-part": -1.5,
-            "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0, "staged": -2.5, "numbered": -2.5, "turned-input": 3.0}  # fmt: skip
-_SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "extended", "tail", "paired", "expanded",
+            "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0, "staged": -2.5, "numbered": -2.5,
+            "turned-input": 3.0}  # fmt: skip
+_SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
+           "extended", "tail", "earlier",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",
            "overlapping", "drawn")  # fmt: skip

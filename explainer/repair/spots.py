@@ -211,7 +211,7 @@ def _freezing(evidence: Evidence) -> Iterator[Spot]:
 
 def _asked(source: Source, node: ast.AST) -> Iterator[ast.expr]:
     """What decides whether a parameter is trained: `p.requires_grad_(name in kept)`, and an `if` around that."""
-    if not _sets(node):
+    if not isinstance(node, ast.Attribute) or not _sets(node):
         return
     call = source.parent_of(node)
     statement: ast.AST | None = Place(source, node).statement().node

@@ -314,6 +314,9 @@ ALONE = [
     ("window", "nn.Conv2d(c, c, 3, stride=2)", "sizes 8 and 4"),  # nothing of these sizes meets
     ("expanded", "f(x)", ""),
     ("shortened", "f(x)", ""),
+    ("extended", "f(x)", ""),
+    ("tail", "f(x)", ""),
+    ("earlier", "y = f(g(x))\nrows.append(x)", ""),
     ("row", "zip(rows, x)", ""),  # whose entries are not known
     ("marked", "y = x[:t]", "sizes [6] and [4]"),
     ("drawn", "torch.randint(0, t, (b,))", ""),  # data
@@ -364,6 +367,9 @@ def test_every_atom_has_examples_and_a_cost():
         "unreturned",
         "likewise",
         "shortened",
+        "extended",
+        "tail",
+        "earlier",
         "paired",
         "expanded",
         "nonempty",

@@ -80,7 +80,7 @@ def _added(around: ast.AST, target: ast.expr) -> list[ast.expr]:
 
 
 def _wide(start: ast.expr, source: Source) -> bool:
-    """Whether an expression means the same in all of a file: a number, a length of what its top level or a class holds."""
+    """Whether an expression means the same in all of a file: a number, or a length of what its top or a class has."""
     if of_self(start):
         owner = source.class_at(start.lineno)
         return owner is not None and any(name == start.attr for one in owner.body for name in stored(one))  # type: ignore[attr-defined]

@@ -16,7 +16,6 @@ from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.source import Source, called
 
-
 #: What a loader is not given beside a sampler of batches (torch/utils/data/dataloader.py).
 _NOT_BESIDE = ("sampler", "batch_size", "shuffle", "drop_last")
 
@@ -206,7 +205,7 @@ _WITHOUT = {"num_workers": "0", "persistent_workers": "False", "prefetch_factor"
 
 
 def in_batches(evidence: Evidence) -> Iterator[Candidate]:
-    """`sampler=s` -> `batch_sampler=s`, without what that excludes, where the dataset is asked for a list of samples."""
+    """`sampler=s` -> `batch_sampler=s`, without what that excludes, where a dataset is asked for a list of samples."""
     if "indices must be integers or slices, not list" not in evidence.message:
         return
     for place in _calls(evidence, "DataLoader"):

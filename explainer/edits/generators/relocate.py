@@ -16,8 +16,8 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.changes import added, drops_name, is_cast
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators.driver import named, offered_by
-from explainer.edits.generators.shapes import BROADCAST
 from explainer.edits.generators.samples import handed_back, returned_as
+from explainer.edits.generators.shapes import BROADCAST
 from explainer.edits.generators.slices import Operand, editable, operands
 from explainer.edits.kinds import methods
 from explainer.edits.place import Place

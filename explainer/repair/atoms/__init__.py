@@ -101,6 +101,7 @@ ATOMS: dict[str, Atom] = {
     "encoded": mapped.encoded,
     "order": statements.order,
     "adjusted": statements.adjusted,
+    "earlier": statements.earlier,
     "detach": graphs.detach,
     "clone": graphs.clone,
     "severed": graphs.severed,

@@ -27,7 +27,7 @@ def detach(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def clone(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`rows.append(h)` -> `rows.append(h.clone())`: a copy of what is changed in place later; of each of several parts."""
+    """`rows.append(h)` -> `rows.append(h.clone())`: a copy of what is changed in place later, of several parts each."""
     yield from _behind(spot, "clone")
     for node in expressions(spot) if "view" in evidence.message else ():
         apart = isinstance(node, ast.Call) and called(node) in _PARTING
@@ -71,7 +71,7 @@ def recorded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def unrecorded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`value = model.act(x)` -> under `torch.no_grad()`, where NumPy is to have what was collected of such values.
 
-    So is a function that hands back what it asked a network in evaluation, and one that fills the leaf that it is given.
+    So is a function that hands back what it asked a network in evaluation, and one that fills the leaf it is given.
     """
     yield from _whole_function(spot, evidence)
     statement = statement_of(spot, spot.place.node)
@@ -89,11 +89,13 @@ def unrecorded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def _whole_function(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`@torch.no_grad()` above a function in which nothing is to be learned."""
     source, function = spot.place.source, spot.place.source.function_at(spot.place.span.line)
-    if not isinstance(function, ast.FunctionDef) or any(_UNRECORDED.search(source.text(one)) for one in function.decorator_list):
+    marks = map(source.text, getattr(function, "decorator_list", ()))
+    if not isinstance(function, ast.FunctionDef) or any(map(_UNRECORDED.search, marks)):
         return
-    calls = [one for one in ast.walk(function) if isinstance(one, ast.Call)]
-    evaluates = any(called(one) == "eval" and not one.args for one in calls)
-    filled = {source.text(one.func.value) for one in calls if isinstance(one.func, ast.Attribute) and called(one)[-1:] == "_"}
+    calls = [one.func for one in ast.walk(function) if isinstance(one, ast.Call)]
+    methods = [one for one in calls if isinstance(one, ast.Attribute)]
+    evaluates = any(one.attr == "eval" for one in methods)
+    filled = {source.text(one.value) for one in methods if one.attr.endswith("_")}
     fills = bool(filled & {one.arg for one in function.args.args})
     asked = "call numpy()" in evidence.message and evaluates and spot.role in ("slice", "returned")
     written = "leaf Variable" in evidence.message and fills and spot.role == "crash"

@@ -35,11 +35,12 @@ def key(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def _absent(spot: Spot, node: ast.Call) -> Iterator[Offer]:
     """The keys that an object has, where it is asked for one that it has not."""
     asked = node.args[0]
-    if not isinstance(node.func, ast.Attribute) or not isinstance(asked, ast.Constant) or not isinstance(asked.value, str):
+    plain = isinstance(asked, ast.Constant) and isinstance(asked.value, str)
+    if not isinstance(node.func, ast.Attribute) or not plain:
         return
     owner = ast.unparse(node.func.value)
     known = [name[len(owner) + 2 : -2] for name in spot.scope if name.startswith(f'{owner}["')]
-    if asked.value not in known:
+    if asked.value not in known:  # type: ignore[attr-defined]
         for one in known[:_MOST]:
             yield Offer("key", spot, asked, f'"{one}"', "absent", -0.5)
 

@@ -78,7 +78,8 @@ def extended(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     step, node = spot.step, spot.place.node
     if step is None or spot.role not in ("slice", "returned") or step.dtype != "bool" or len(step.shape) != 2:
         return
-    missing = {one - step.shape[-1] for one in evidence.said if one > step.shape[-1]} if step.shape[-1] in evidence.said else ()
+    own = step.shape[-1]
+    missing = {one - own for one in evidence.said if one > own} if own in evidence.said else set()
     for name, shape in tensors(spot).items():
         for at, size in enumerate(shape):
             if size in missing and at and isinstance(node, ast.expr) and name.isidentifier():

@@ -45,7 +45,7 @@ def _as_beside(spot: Spot) -> Iterator[Offer]:
     own = statement_around(spot.place)
     if not isinstance(own, ast.Assign) or not isinstance(own.value, ast.Call) or spot.role == "given":
         return
-    body = next((one for one in (getattr(source.parent_of(own), name, ()) for name in ("body", "orelse")) if own in one), [])
+    body: list[ast.stmt] = source.block_of(own)
     at = body.index(own) if own in body else 0
     for other in [one for one in body[max(at - 1, 0) : at + 2] if isinstance(one, ast.Assign) and one is not own]:
         whole, inner = other.value, _inside(other.value)

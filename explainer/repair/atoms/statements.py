@@ -66,11 +66,9 @@ def _is_hook(function: ast.FunctionDef, spot: Spot, evidence: Evidence) -> bool:
 def order(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`ema = Copy(net); net.head = new` -> `net.head = new; ema = Copy(net)`: a statement after those behind it.
 
-    It calls something, and they touch an object that it names; neither reads what the other binds. Or one of its two
-    calls is: `x = pool(conv(x)); kept.append(x)` -> `x = conv(x); kept.append(x); x = pool(x)`.
+    It calls something, and they touch an object that it names; neither reads what the other binds.
     """
     node = statement_around(spot.place)
-    yield from _kept_before(spot, node)
     movable = isinstance(node, _MOVABLE) and spot.role != "built"
     block = spot.place.source.block_of(node) if movable else []
     counts = isinstance(node, ast.AugAssign)
@@ -88,21 +86,20 @@ def order(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield from _moved(spot, up, 0.2 * past, up=True)
 
 
-def _kept_before(spot: Spot, node: ast.AST | None) -> Iterator[Offer]:
-    """What the next statement keeps of a value, kept before the outer of the two calls that made it."""
-    source = spot.place.source
+def earlier(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`x = pool(conv(x)); kept.append(x)` -> `x = conv(x); kept.append(x); x = pool(x)`: kept before the outer call."""
+    node, source = statement_around(spot.place), spot.place.source
     call = node.value if isinstance(node, ast.Assign) else None
     inner = call.args[0] if isinstance(call, ast.Call) and len(call.args) == 1 and not call.keywords else None
     if not isinstance(node, ast.Assign) or not isinstance(call, ast.Call) or not isinstance(inner, ast.Call):
         return
     block, name = source.block_of(node), source.text(node.targets[0])
-    keeping = block[at + 1] if (at := block.index(node)) + 1 < len(block) else None
-    kept = keeping.value if isinstance(keeping, ast.Expr) else None
-    if not isinstance(kept, ast.Call) or called(kept) not in KEEPING or name not in map(source.text, kept.args):
-        return
-    outer = f"{source.text(call.func)}({name})"
-    rows = (f"{name} = {source.text(inner)}", source.text(kept), f"{name} = {outer}")
-    yield Offer("order", spot, row_of([node, keeping]), f"\n{' ' * node.col_offset}".join(rows), "kept", 0.0, node)  # type: ignore[list-item]
+    behind = [one for one in block if one.lineno > node.lineno][:1]
+    kept = behind[0].value if behind and isinstance(behind[0], ast.Expr) else None
+    if isinstance(kept, ast.Call) and called(kept) in KEEPING and name in map(source.text, kept.args):
+        rows = (f"{name} = {source.text(inner)}", source.text(kept), f"{name} = {source.text(call.func)}({name})")
+        whole = f"\n{' ' * node.col_offset}".join(rows)
+        yield Offer("earlier", spot, row_of([node, *behind]), whole, "kept", 0.0, node)
 
 
 def adjusted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
