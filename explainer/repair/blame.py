@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections import Counter
 from typing import Any
 
@@ -30,6 +31,7 @@ BETTER, SURER, FITTING = 3.0, 2.0, 1.0
 SURE_TIER = 1
 #: How many repairs of two edits that begin with the same one count.
 _SECONDS = 2
+_WORD = re.compile(r"[A-Za-z_]")
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
 #: a rule or generator has of it; is proved by what the atoms offer.
 LIKELY, KEPT, SURE = 0.8, 0.8, 0.9
@@ -128,7 +130,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     found = [one for one in found if not any(set(other.candidate.edits) < set(one.candidate.edits) for other in found)]
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own if own is not None and "widens" not in own.counted else _generated(found, control)
-    behind = {one.candidate.edits for one in found if _overwrites(one, found) or _turns(one, found, where)}
+    behind = {one.candidate.edits for one in found if _overwrites(one, found) or _turns(one, found, where, evidence)}
     if first is not None and not _strange(first, evidence) and first.candidate.edits not in behind:
         worth = BETTER if first is own else SURER if first.candidate.tier <= SURE_TIER else FITTING
         found[found.index(first)] = first = replace(first, score=first.score + worth)
@@ -220,7 +222,7 @@ def _shared(found: list[Survivor], evidence: Evidence, where: Roles) -> Blame:
     behind = [BETTER * (_last(one) > least) for one in rows]
     scores = ([one.score for one in rows], [score(one.counted) for one in rows])
     same = [one.line == found[0].line or _again(one, found[0]) or _handed_on(one, found[0], evidence)
-            or _overwrites(one, found[:1]) or _turns(one, found[:1], where) for one in rows]  # fmt: skip
+            or _overwrites(one, found[:1]) or _turns(one, found[:1], where, evidence) for one in rows]  # fmt: skip
     share, counted = (_share(same, row, behind) for row in scores)
     return Blame(tuple(found), share, counted)
 
@@ -247,18 +249,27 @@ def _overwrites(one: Survivor, others: list[Survivor]) -> bool:
     Both leave the program with the same parameters.
     """
     old, new = _changes(one.candidate)[0]
-    written = (
-        one.lost > 0 and one.candidate.kind == "set-argument" and all(word.isdigit() or word == "+" for word in new)
-    )
-    upstream = (each for each in others if each.candidate.kind != "set-argument" and each.line != one.line)
-    worked_out = written and (any(word[:1].isalpha() for word in old) or "+" in new)
+    written = one.lost > 0 and one.candidate.kind == "set-argument" and not any(map(_WORD.match, new))
+    worked_out = written and (any(map(_WORD.match, old)) or "+" in new)
+    upstream = (each for each in others if each.candidate.kind == "replace" and each.line != one.line)
     return worked_out and any(_parameters(each) == _parameters(one) for each in upstream)
 
 
-def _turns(one: Survivor, others: list[Survivor], where: Roles) -> bool:
-    """Whether an edit turns around, where it failed, what two sizes or names exchanged further up made so."""
-    exchanged = (each.candidate.source is not None and each.candidate.source.name == "swap" for each in others)
-    return where.stack.get(one.line) == 0 and of_layout(one.candidate.edits) and any(exchanged)
+def _turns(one: Survivor, others: list[Survivor], where: Roles, evidence: Evidence) -> bool:
+    """Whether an edit turns around, where it failed, what two sizes exchanged further up made so: `h, w = size`."""
+    turned = where.stack.get(one.line) == 0 and of_layout(one.candidate.edits)
+    return turned and any(_of_pair(each.candidate, evidence) for each in others)
+
+
+def _of_pair(candidate: Candidate, evidence: Evidence) -> bool:
+    """Whether an edit exchanges the two of a pair that a statement makes or takes apart."""
+    source = evidence.sources(candidate.culprit.file)
+    statement = source.statement_at(candidate.culprit.line) if source is not None else None
+    if candidate.source is None or candidate.source.name != "swap" or not isinstance(statement, ast.Assign):
+        return False
+    pair, value = statement.targets[0], statement.value
+    made = isinstance(value, ast.Tuple) and not any(isinstance(one, ast.Call) for one in value.elts)
+    return made or (isinstance(pair, ast.Tuple) and isinstance(value, (ast.Name, ast.Attribute)))
 
 
 def _parameters(one: Survivor) -> list[tuple[int, ...]]:
