@@ -32,7 +32,7 @@ def layout(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             continue
         for method, new in _changes(shape):
             fit = _fits(spot, evidence, node, new)
-            if fit is not False:
+            if fit is not False and not _crosses(evidence, shape, new):
                 primary = as_primary(spot.place.at(node))
                 text = f"{primary}{method}" if method.startswith("[") else f"{primary}.{method}"
                 weight = 0.4 if fit or (method.startswith("[") and len(new) == _rank(evidence)) else 1.0
@@ -78,6 +78,13 @@ def _fits(spot: Spot, evidence: Evidence, node: ast.AST, new: list[int]) -> bool
     if evidence.crash.function in BROADCAST and len(new) < len(mine[0].shape) and new not in others:
         return False
     return fits(evidence.crash.function, [new if one is mine[0] else one.shape for one in every])
+
+
+def _crosses(evidence: Evidence, shape: list[int], new: list[int]) -> bool:
+    """Whether an operand, where it was made, gets more dimensions than both have: each entry would meet all others."""
+    crash, rank = evidence.crash, _rank(evidence)
+    met = crash is not None and any(one == shape for one, _ in crash.before)
+    return met and rank is not None and len(new) > rank
 
 
 def _lines_up(evidence: Evidence, shape: list[int], new: list[int]) -> bool:
