@@ -19,8 +19,10 @@ from explainer.training.waiting import Waits
 #: The types of random generators that an object keeps for itself, and where a dataset begins to read a sample.
 _GENERATORS, _READING = ("Generator", "RandomState", "Random"), ("__getitem__", "__iter__", "__getitems__")
 
-#: Of so many passes over a loader the first batch is told apart.
-_OPENINGS = 12
+#: Of so many passes over a loader the first batch is told apart; before so many it is noted what its dataset holds.
+_OPENINGS, _HELD = 12, 4
+#: How many entries of an array, or of a list of tensors, are looked at.
+_ENTRIES = 4096
 
 
 def install(watcher: Any) -> None:
@@ -141,6 +143,8 @@ def _iterated(watcher: Any, loader: Any, iterator: Any) -> None:
     if not entry["begun"] and loader.worker_init_fn is None:
         entry["workers"] = loader.__dict__.get("_workers_asked", loader.num_workers)  # by `confine.workers`
         entry["kept"] = _generator(loader.dataset) if entry["workers"] > 1 else None
+    if not entry["workers"]:  # a worker writes into copies of its own
+        _look_into(watcher, loader.dataset, entry)
     entry["begun"] += 1
     entry["began"] = watcher.notes.steps
     entry["backwards"], entry["turn"] = watcher.notes.counts["backward"], 0
@@ -155,6 +159,29 @@ def _iterated(watcher: Any, loader: Any, iterator: Any) -> None:
         watcher.counted.add(kind)
         watcher.patches.wrap(kind, "__next__", lambda original: _counts(watcher, original))
     watcher.iterators[id(iterator)] = (weakref.ref(iterator), entry)
+
+
+def _look_into(watcher: Any, dataset: Any, entry: dict[str, Any]) -> None:
+    """Note what the dataset that holds the samples has before a pass, within any that only chooses of it."""
+    for _ in range(4):
+        dataset = getattr(dataset, "dataset", dataset)
+    if not hasattr(dataset, "__dict__") or not hasattr(type(dataset), "__weakref__"):
+        return
+    known, _, passes = watcher.datasets.setdefault(id(dataset), (weakref.ref(dataset), type(dataset).__name__, []))
+    if known() is dataset and len(passes) < _HELD:
+        marks = {name: _mark(held) for name, held in list(getattr(dataset, "__dict__", {}).items())}
+        passes.append((entry, {name: mark for name, mark in marks.items() if mark is not None}))
+
+
+def _mark(held: Any) -> Any:
+    """How often a tensor was written to, a sum over entries of an array of numbers; of a list what its entries say."""
+    if isinstance(held, torch.Tensor):
+        return held._version
+    if type(held).__name__ == "ndarray" and held.dtype.kind in "fiu" and held.size:
+        return float(held.reshape(-1)[:: max(held.size // _ENTRIES, 1)].astype("float64").sum())
+    if isinstance(held, (list, tuple)) and held and isinstance(held[0], (torch.Tensor, tuple)):
+        return tuple(_mark(one) for one in held[:_ENTRIES] if not isinstance(one, str))
+    return None
 
 
 def _generator(dataset: Any, depth: int = 4) -> tuple[str, str] | None:

@@ -45,6 +45,7 @@ class Seen:
     seeds: ByPlace = field(default_factory=dict)  # data: where random numbers are seeded, how often
     counted: set[type] = field(default_factory=set)  # data: kinds of iterators that are counted
     iterators: ById = field(default_factory=dict)  # data: the loaders' that are under way
+    datasets: ById = field(default_factory=dict)  # data: what they hold before each of the first passes
     reading: Any = None  # data: the iterator that a batch is waited for
     ran: dict[Any, tuple[Any, int]] = field(default_factory=dict)  # watcher: lines of the program, with code and phase
     sizes: dict[tuple[str, int, str], int] = field(default_factory=dict)  # deep: of tensors at a line, by name

@@ -88,7 +88,7 @@ def crop(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def tail(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`conv(x)` -> `conv(x)[..., : x.size(-1)]`: without the steps by which padding makes it longer than its input."""
     step, node = spot.step, spot.place.node
-    if step is None or not isinstance(node, ast.Call) or not step.function.startswith("conv") or not step.before:
+    if step is None or not isinstance(node, ast.Call) or step.function != "conv1d" or not step.before:
         return
     new, old = step.shape[-1:], step.before[0][0][-1:]
     if spot.role != "slice" or not old < new or not {*old, *new} <= set(evidence.said) or len(node.args) != 1:

@@ -12,6 +12,7 @@ from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import shown
 from explainer.training.sites import Site, statement
+from explainer.training.sources import program_sources
 
 
 @finder
@@ -296,3 +297,53 @@ def _one_order(source: Source, first: ast.stmt, second: ast.stmt, one: Any, othe
         rewrite.replaced(source, other[1], "order"),
     )
     return [Attempt("one-order", edits, {"one": one[0], "other": other[0]})] if edits else []
+
+
+@finder
+def overwritten(watcher: Any) -> Iterator[Finding]:
+    """A dataset that writes into the samples that it holds, at every pass, while it gets one of them ready."""
+    for _, kind, passes in watcher.datasets.values():
+        marks = [held for _, held in passes]
+        learned = any(entry["learned"] for entry, _ in passes)
+        names = [name for name in (marks[0] if len(marks) > 2 else ())
+                 if all(one.get(name) != other.get(name) for one, other in itertools.pairwise(marks))]  # fmt: skip
+        for source in program_sources(watcher) if names and learned else ():
+            for name, view, write in _views(source, kind, names):
+                text = source.text(view)
+                copied = "copy" if isinstance(marks[0][name], float) else "clone"
+                about = {"view": text, "write": source.text(write), "held": f"self.{name}", "copied": copied}
+                edits = rewrite.replaced(source, view, f"{text}.{copied}()")
+                yield Finding(
+                    "samples-overwritten", about, source.span(view), (Attempt("copy", edits, about),), weight=6
+                )
+
+
+def _views(source: Source, kind: str, names: list[str]) -> Iterator[tuple[str, ast.expr, ast.stmt]]:
+    """What `__getitem__` of a class takes of an attribute without a copy and then writes into, with that taking."""
+    classes = [one for one in source.nodes() if isinstance(one, ast.ClassDef) and one.name == kind]
+    methods = [one for owner in classes for one in owner.body if getattr(one, "name", "") == "__getitem__"]
+    for taking in (node for method in methods for node in ast.walk(method) if isinstance(node, ast.Assign)):
+        view, target = taking.value, taking.targets[0]
+        held = view.value if isinstance(view, ast.Subscript) else None
+        method = source.function_at(taking.lineno)
+        if held is None or not of_self(held) or held.attr not in names or not isinstance(target, ast.Name):  # type: ignore[attr-defined]
+            continue
+        writes = (one for one in ast.walk(method) if _writes(one, target.id)) if method is not None else ()
+        write = next((one for one in writes if one.lineno > taking.lineno), None)  # type: ignore[attr-defined]
+        if write is not None:
+            yield held.attr, view, write  # type: ignore[attr-defined, misc]
+
+
+def _writes(node: ast.AST, name: str) -> bool:
+    """Whether a statement writes into what a name is bound to: `x[2:] = 0`, `x /= 255`, `x.mul_(2)`."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    call = node.value if isinstance(node, ast.Expr) else None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and called(call).endswith("_"):
+        target = call.func.value
+    elif isinstance(node, ast.Assign):
+        target = target if isinstance(target, ast.Subscript) else None
+    elif not isinstance(node, ast.AugAssign):
+        return False
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return isinstance(target, ast.Name) and target.id == name
