@@ -120,6 +120,8 @@ KINDS = {
     "keep-sparse": "kept_sparse.keep_sparse",
     "build-where-used": "where_used.build_where_used",
 }
+#: The kinds that compute behind a statement what was computed before it: where that was, or is read, is to blame.
+AGAIN = ("recompute-after", "recompute-detached")
 PLACES = ("at", "call", "block", "before", "after", "kept")
 #: The value that names several places which one edit touches together.
 EACH = "each"
@@ -166,14 +168,16 @@ def _made(scene: Any, spec: Mapping[str, Any]) -> Candidate | None:
         edits = edit(scene, str(spec["kind"]), **values)
         first = _first(scene, values)
         edits = with_imports(first.source, edits)
-        culprit = place_of(scene.source, spec["culprit"]).span if spec.get("culprit") else _blamed(first, edits)
+        culprit = place_of(scene.source, spec["culprit"]).span if spec.get("culprit") else _blamed(spec, first, edits)
     except (EditError, TypeError, LookupError):
         return None
     return Candidate(edits, str(spec["kind"]), str(spec.get("title", "")), culprit, spec.get("fix"))
 
 
-def _blamed(first: Place, edits: tuple[Edit, ...]) -> Span:
-    """What an edit is about; where it computes something behind that, the statement that is taken away or made to."""
+def _blamed(spec: Mapping[str, Any], first: Place, edits: tuple[Edit, ...]) -> Span:
+    """What an edit is about; of one that computes something again behind that, what it takes away or changes."""
+    if spec["kind"] not in AGAIN:
+        return first.span
     taken = [edit for edit in edits if edit.after is None]
     behind = [edit for edit in edits if edit.before is not None and edit.start_line > first.span.line]
     put = any(edit.before is None for edit in edits)

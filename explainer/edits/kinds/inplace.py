@@ -154,6 +154,9 @@ def recompute_after(at: Place, kept: Place, before: Place) -> tuple[Edit, ...]:
     first, step, last = (index_in(body, place) for place in (kept, at, before))
     if not first <= step < last:
         raise EditError("the step does not lie between the two statements")
+    steps_alone = ".step(" in ast.unparse(body[step])  # no helper that goes backward, too
+    if steps_alone and not any(".backward" in ast.unparse(one) for one in body[:step]):
+        raise EditError("nothing went backward before the step, which stands too early")
     needed, copied = needed_behind(body, step, last), list[ast.stmt]()
     for statement in reversed(body[first:step]):
         if stored(statement) & needed:
