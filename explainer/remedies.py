@@ -172,14 +172,17 @@ def _behind(candidate: Candidate, held: Held) -> bool:
 
 def _keeps_graph(candidate: Candidate) -> bool:
     """Whether an edit keeps a graph for another backward: that runs, whatever the graph is shared for."""
-    return any(
-        "retain_graph" in (edit.after or "") and "retain_graph" not in (edit.before or "") for edit in candidate.edits
-    )
+    return _puts(candidate, "retain_graph")
 
 
 def _cuts_graph(candidate: Candidate) -> bool:
     """Whether an edit takes a value off its graph: what then no longer trains shows behind the crash only."""
-    return any("detach()" in (edit.after or "") and "detach()" not in (edit.before or "") for edit in candidate.edits)
+    return _puts(candidate, "detach()")
+
+
+def _puts(candidate: Candidate, text: str) -> bool:
+    """Whether an edit brings a text to lines that had none of it."""
+    return any(text in (edit.after or "") and text not in (edit.before or "") for edit in candidate.edits)
 
 
 def of_search(family: str, scene: Scene, known: Remedy, named: Span | None = None) -> Remedy:

@@ -28,11 +28,7 @@ BANK = """
     bank.add(torch.rand(2, 3))
     bank.far(torch.rand(5, 3)).sum()
     """
-#: Program, a piece of the line to edit, what the first fix puts there.
-FAULTS = {
-    "what is kept in half precision": (BANK.format(kept="half()"), "known = self.rows", "self.rows.float()"),
-    "a score that both losses read": (
-        """
+PAIR = """
         import torch
         from torch import nn
         torch.manual_seed(0)
@@ -41,6 +37,12 @@ FAULTS = {
         of_judge = torch.optim.SGD(judge.parameters(), lr=0.1)
         for x in torch.rand(3, 5, 2):
             made = maker(x)
+"""
+#: Program, a piece of the line to edit, what the first fix puts there.
+FAULTS = {
+    "what is kept in half precision": (BANK.format(kept="half()"), "known = self.rows", "self.rows.float()"),
+    "a score that both losses read": (
+        PAIR + """\
             score = judge(made)
             wrong = score.pow(2).mean()
             of_judge.zero_grad()
@@ -52,15 +54,7 @@ FAULTS = {
             of_maker.step()
         """, "fooled = ", "judge(made) - 1"),
     "a loss that is computed before the step": (
-        """
-        import torch
-        from torch import nn
-        torch.manual_seed(0)
-        maker, judge = nn.Linear(2, 3), nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
-        of_maker = torch.optim.SGD(maker.parameters(), lr=0.1)
-        of_judge = torch.optim.SGD(judge.parameters(), lr=0.1)
-        for x in torch.rand(3, 5, 2):
-            made = maker(x)
+        PAIR + """\
             wrong = judge(made.detach()).pow(2).mean()
             fooled = (judge(made) - 1).pow(2).mean()
             of_judge.zero_grad()

@@ -39,15 +39,20 @@ def _absent(spot: Spot, node: ast.Call) -> Iterator[Offer]:
     if not isinstance(node.func, ast.Attribute) or not plain:
         return
     owner = ast.unparse(node.func.value)
-    known = [name[len(owner) + 2 : -2] for name in spot.scope if name.startswith(f'{owner}["')]
+    known = _in_scope(spot, owner)
     if asked.value not in known:  # type: ignore[attr-defined]
         for one in known[:_MOST]:
             yield Offer("key", spot, asked, f'"{one}"', "absent", -0.5)
 
 
+def _in_scope(spot: Spot, owner: str) -> list[str]:
+    """The keys under which an object in scope has values that are known."""
+    return [name[len(owner) + 2 : -2] for name in spot.scope if name.startswith(f'{owner}["')]
+
+
 def _keys(spot: Spot, owner: str, own: str) -> list[str]:
     """The keys of an object in scope, else those that the file reads or writes anywhere."""
-    known = [name[len(owner) + 2 : -2] for name in spot.scope if name.startswith(f'{owner}["')]
+    known = _in_scope(spot, owner)
     if not known:
         for node in spot.place.source.nodes():
             if isinstance(node, ast.Dict):

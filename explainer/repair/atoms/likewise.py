@@ -50,9 +50,7 @@ def _as_beside(spot: Spot) -> Iterator[Offer]:
     for other in [one for one in body[max(at - 1, 0) : at + 2] if isinstance(one, ast.Assign) and one is not own]:
         whole, inner = other.value, _inside(other.value)
         if inner is not None and stands_for(inner, own.value) is not None:
-            start = source.text(whole).find(source.text(inner))
-            text = source.text(whole)
-            new = f"{text[:start]}{source.text(own.value)}{text[start + len(source.text(inner)) :]}"
+            new = source.text(whole).replace(source.text(inner), source.text(own.value), 1)
             yield Offer("likewise", spot, own.value, new, "beside")
 
 
