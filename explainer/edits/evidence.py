@@ -237,13 +237,15 @@ class Evidence:
 
     def sources_seen(self) -> list[Source]:
         """The program's sources, each once, those of the failing frames first."""
-        found: dict[str, Source] = {}
-        for place in [*(f.place for f in reversed(self.frames)), *(p for step in self.steps for p in step.places)]:
-            found.setdefault(os.path.realpath(place.source.file), place.source)
-        for name in self.files:
-            source = self.sources(os.path.join(self.folder, name))
+        places = [*(f.place for f in reversed(self.frames)), *(p for step in self.steps for p in step.places)]
+        of_files = [self.sources(os.path.join(self.folder, name)) for name in self.files]
+        by_name: dict[str, Source] = {}
+        for source in (*(place.source for place in places), *of_files):
             if source is not None:
-                found.setdefault(os.path.realpath(source.file), source)
+                by_name.setdefault(source.file, source)
+        found: dict[str, Source] = {}
+        for file, source in by_name.items():
+            found.setdefault(os.path.realpath(file), source)
         return list(found.values())
 
     def replaced(

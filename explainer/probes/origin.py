@@ -89,7 +89,7 @@ def joined(before: tuple[int, ...], after: tuple[int, ...]) -> tuple[int, ...]:
 
 @probe
 def bound_at(scene: Scene, of: Any = None) -> SpanFact | None:
-    """The statement of the same function that last gave a name its value before the crash.
+    """The statement of the same function that last gave a name its value before the crash; of a buffer its value.
 
     `detail.function` is the operator that the statement calls, `detail.target` the name. None for a parameter that is
     not bound again, and where a branch or loop leaves open which statement it was.
@@ -100,10 +100,20 @@ def bound_at(scene: Scene, of: Any = None) -> SpanFact | None:
     source = source_of(frame.file, frame.frame.f_globals)
     statement = last_binding(source, frame, of.name)
     if statement is None:
-        return None
+        kept = _registered(source, frame.line, of.name)
+        return span_fact(source, kept, of.name, function=function_name(kept), target=of.name) if kept else None
     value = statement.value if isinstance(statement, (ast.Assign, ast.AnnAssign, ast.AugAssign)) else None
     function = function_name(value) if value is not None else ""
     return span_fact(source, statement, of.name, function=function, target=of.name)
+
+
+def _registered(source: Source, line: int, name: str) -> ast.expr | None:
+    """What a class registers as the buffer `self.name`: `value` of `self.register_buffer("name", value)`."""
+    owner = source.class_at(line) if name.startswith("self.") else None
+    calls = (one for one in ast.walk(owner) if isinstance(one, ast.Call)) if owner is not None else ()
+    found = [one.args[1] for one in calls if len(one.args) > 1 and source.text(one.func) == "self.register_buffer"
+             and getattr(one.args[0], "value", None) == name.removeprefix("self.")]  # fmt: skip
+    return found[0] if len(found) == 1 else None
 
 
 def last_binding(source: Source, frame: LiveFrame, name: str) -> ast.stmt | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import PAIRED, Candidate
+from explainer.edits.changes import only_adapts
 from explainer.edits.evidence import Evidence
 from explainer.frozen import frozen, replace
 from explainer.oracle.judge import Judgement
@@ -130,7 +131,7 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     found = [one for one in found if not any(set(other.candidate.edits) < set(one.candidate.edits) for other in found)]
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own if own is not None and "widens" not in own.counted else _generated(found, control)
-    behind = {one.candidate.edits for one in found if _overwrites(one, found) or _turns(one, found, where, evidence)}
+    behind = {one.candidate.edits for one in found if _downstream(one, found, where, evidence)}
     if first is not None and not _strange(first, evidence) and first.candidate.edits not in behind:
         worth = BETTER if first is own else SURER if first.candidate.tier <= SURE_TIER else FITTING
         found[found.index(first)] = first = replace(first, score=first.score + worth)
@@ -222,9 +223,15 @@ def _shared(found: list[Survivor], evidence: Evidence, where: Roles) -> Blame:
     behind = [BETTER * (_last(one) > least) for one in rows]
     scores = ([one.score for one in rows], [score(one.counted) for one in rows])
     same = [one.line == found[0].line or _again(one, found[0]) or _handed_on(one, found[0], evidence)
-            or _overwrites(one, found[:1]) or _turns(one, found[:1], where, evidence) for one in rows]  # fmt: skip
+            or _downstream(one, found[:1], where, evidence) or _same_run(one, found[0]) for one in rows]  # fmt: skip
     share, counted = (_share(same, row, behind) for row in scores)
     return Blame(tuple(found), share, counted)
+
+
+def _same_run(one: Survivor, first: Survivor) -> bool:
+    """Whether two edits come to the same: all models have seen, held and given the same numbers to the end."""
+    told, other = (each.run.answer.get("seen", {}).get("models") for each in (one, first))
+    return bool(told) and told == other and one.run.answer.get("steps") == first.run.answer.get("steps")
 
 
 def _few_of_each_pair(found: list[Survivor]) -> list[Survivor]:
@@ -241,6 +248,31 @@ def _few_of_each_pair(found: list[Survivor]) -> list[Survivor]:
 def _share(same: list[bool], scores: list[float], behind: list[float]) -> float:
     worth = [math.exp(min(one - less, 50.0)) for one, less in zip(scores, behind, strict=True)]
     return sum(each for each, own in zip(worth, same, strict=True) if own) / (sum(worth) + 1.0)
+
+
+def _downstream(one: Survivor, others: list[Survivor], where: Roles, evidence: Evidence) -> bool:
+    """Whether an edit puts right, where it failed or is written, what another puts right where it went wrong."""
+    return _overwrites(one, others) or _turns(one, others, where, evidence) or _fitted(one, others, where)
+
+
+def _fitted(one: Survivor, others: list[Survivor], where: Roles) -> bool:
+    """Whether an edit turns a value, or brings it to size where it failed, and another edit has it made so.
+
+    Such an edit runs wherever the value went wrong; that another edit makes it come right is seldom by chance, where
+    that has no doubt, and leaves all parameters as they are.
+    """
+    fits = _inserts_layout(one) or (where.stack.get(one.line) == 0 and only_adapts(one.candidate))
+    return fits and any(one.line != each.line and _makes(each, where) for each in others)
+
+
+def _makes(one: Survivor, where: Roles) -> bool:
+    alone = one.candidate.tier != PAIRED and not one.judgement.doubts and not one.lost and not _inserts_layout(one)
+    return alone and where.stack.get(one.line) != 0 and score(one.counted) > 0
+
+
+def _inserts_layout(one: Survivor) -> bool:
+    source = one.candidate.source
+    return source is not None and source.name.partition(".")[0] == "layout"
 
 
 def _overwrites(one: Survivor, others: list[Survivor]) -> bool:

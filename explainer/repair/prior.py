@@ -80,6 +80,7 @@ ATOM: Mapping[str, float] = {
     "window": 0.3,
     "padded": 0.1,
     "overlapping": 0.1,
+    "multiple": 0.1,
     "shortened": 0.1,
     "extended": 0.1,
     "earlier": 0.2,
@@ -202,7 +203,7 @@ _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "
            "extended", "tail", "earlier",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",
-           "overlapping", "drawn")  # fmt: skip
+           "overlapping", "multiple", "drawn")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

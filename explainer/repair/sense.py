@@ -110,7 +110,27 @@ def overlaps(offer: Offer) -> bool:
 
 def senseless(offer: Offer) -> bool:
     """Whether nobody would write what an offer puts there, whatever it is for."""
-    return repeats(offer) or overlaps(offer) or differentiates_itself(offer) or _bends(offer) or _fixes_batch(offer)
+    dull = repeats(offer) or overlaps(offer) or _says_nothing(offer)
+    return dull or differentiates_itself(offer) or _bends(offer) or _fixes_batch(offer)
+
+
+#: What leaves a sign nothing to say: the sign, the sides (left, right) and their number.
+_DULL = (
+    (ast.Pow, "left", 1),
+    (ast.Pow, "right", 0),
+    (ast.Mult, "left", 0),
+    (ast.Mult, "right", 0),
+    (ast.Mod, "right", 1),
+)
+
+
+def _says_nothing(offer: Offer) -> bool:
+    """Whether a number would make the expression around it the same whatever the rest is: `1 ** level`."""
+    above = offer.place.source.parent_of(offer.node)
+    if not isinstance(above, ast.BinOp) or not offer.text.isdigit():
+        return False
+    sides = [side for sign, side, value in _DULL if isinstance(above.op, sign) and int(offer.text) == value]
+    return any(getattr(above, side) is offer.node for side in sides)
 
 
 def _bends(offer: Offer) -> bool:

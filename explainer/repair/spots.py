@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from explainer.bindings import KEEPING
+from explainer.bindings import KEEPING, only_value
 from explainer.edits.evidence import Call, Evidence, Layer, Step
 from explainer.edits.generators.slices import ragged
 from explainer.edits.lines import EditError
@@ -216,6 +216,8 @@ def _asked(source: Source, node: ast.AST) -> Iterator[ast.expr]:
     call = source.parent_of(node)
     statement: ast.AST | None = Place(source, node).statement().node
     given = call.args if isinstance(call, ast.Call) else [getattr(statement, "value", None)]
+    scope = source.scope_at(node.lineno)
+    given = [*given, *(only_value(scope, one.id) for one in given if isinstance(one, ast.Name))]
     yield from (one for one in given if isinstance(one, ast.expr) and not isinstance(one, ast.Constant))
     while statement is not None and not isinstance(statement, ast.FunctionDef):
         if isinstance(statement, ast.If):

@@ -20,8 +20,9 @@ _PARAMETERS = {
     "window": "kernel_size stride padding dilation output_padding",
     "parts": "groups num_groups num_heads nhead",
     "batch": "batch_size",
+    "steps": "T_max T_0 total_steps total_iters steps_per_epoch epochs step_size",
 }
-#: The parameters of torch's layers, and what kind of number each takes.
+#: The parameters of torch's layers and schedulers, and what kind of number each takes.
 OF_LAYERS = {name: kind for kind, names in _PARAMETERS.items() for name in names.split()}
 #: How far a number is followed from name to name.
 _ROUNDS = 4
@@ -29,12 +30,16 @@ Kinds = Mapping[str, frozenset[str]]
 
 
 def misplaced(evidence: Evidence, before: ast.AST | None, after: ast.AST | None) -> bool:
-    """Whether an edit gives a call a number that the program uses for something else, and only for that."""
+    """Whether an edit gives a call a number that the program uses for something else, and only for that.
+
+    Of a parameter that nothing is known of, only this: a count of steps is none of its own.
+    """
     kinds = uses(evidence)
     return any(
-        kinds.get(name, wanted).isdisjoint(wanted) for wanted, names in _given_anew(evidence, before, after)
+        kinds.get(name, wanted).isdisjoint(wanted) if wanted else kinds.get(name) == {"steps"}
+        for wanted, names in _given_anew(evidence, before, after)
         for name in names
-    )  # fmt: skip
+    )
 
 
 def misnamed(evidence: Evidence, before: ast.AST | None, after: ast.AST | None) -> bool:
@@ -159,7 +164,7 @@ def _given_anew(
         for name, value in now.items():
             wanted = frozenset(_kinds_of(name)) or kinds.get(name, frozenset())
             new = _names(value) - _names(was.get(name))
-            if wanted and new:
+            if new and (wanted or evidence.parameters(other)):
                 yield wanted, new
 
 

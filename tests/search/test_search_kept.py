@@ -99,6 +99,56 @@ FAULTS = {
         target = torch.stack([drawn(torch.rand(5, 2)) for _ in range(3)])
         (net(torch.rand(3, 1, 2 * SIZE[1], 2 * SIZE[0])) - target).pow(2).mean().backward()
         """, "rows, columns = SIZE", "columns, rows = SIZE"),
+    "steps that are put together along another dimension": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Steps(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.cell = nn.GRUCell(4, 6)
+            def forward(self, x):
+                state, kept = x.new_zeros(x.size(0), 6), []
+                for step in x.unbind(1):
+                    state = self.cell(step, state)
+                    kept.append(state)
+                return torch.stack(kept), state
+        class Looks(nn.Module):
+            def forward(self, steps, state):
+                return torch.bmm(steps, state.unsqueeze(-1)).squeeze(-1)
+        steps, state = Steps()(torch.rand(5, 3, 4))
+        Looks()(steps, state).mean().backward()
+        """, "return torch.stack(kept), state", "torch.stack(kept, dim="),
+    "images that are padded to too few halvings": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Padded:
+            def __init__(self, depth):
+                self.most = 2 ** (depth - 1)
+            def __call__(self, x):
+                more = [-size % self.most for size in x.shape[-2:]]
+                return nn.functional.pad(x, (0, more[1], 0, more[0]))
+        class Fan(nn.Module):
+            def __init__(self, depth):
+                super().__init__()
+                self.downs = nn.ModuleList([nn.Conv2d(1 if at == 0 else 4, 4, 3, padding=1) for at in range(depth)])
+                self.ups = nn.ModuleList([nn.Conv2d(8, 4, 3, padding=1) for _ in range(depth)])
+                self.pool, self.grow = nn.MaxPool2d(2), nn.Upsample(scale_factor=2)
+            def forward(self, x):
+                kept = []
+                for down in self.downs:
+                    x = down(x)
+                    kept.append(x)
+                    x = self.pool(x)
+                for up in self.ups:
+                    x = up(torch.cat([kept.pop(), self.grow(x)], dim=1))
+                return x
+        pad, net = Padded(2), Fan(2)
+        net(pad(torch.rand(3, 1, 10, 14))).mean().backward()
+        """, "self.most = 2 **", "2 ** (depth)"),
     "a width that lacks what is put beside": (
         """
         import torch

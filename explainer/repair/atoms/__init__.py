@@ -119,6 +119,7 @@ ATOMS: dict[str, Atom] = {
     "window": strides.window,
     "padded": strides.padded,
     "overlapping": strides.overlapping,
+    "multiple": strides.multiple,
     "bound": indices.bound,
     "drawn": draws.drawn,
     "uncalled": unused.uncalled,

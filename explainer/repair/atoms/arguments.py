@@ -267,7 +267,7 @@ def _values(
     elif isinstance(default, str):
         yield from ((f'"{one}"', "mode", 0.1 * at) for at, one in enumerate(said(name, evidence)) if one != default)
     elif name in DIMENSIONS and (type(default) is not int or abs(default) < _RANKS):
-        others = [one for one in (-1, 1, 2, 0, -2) if one != default]
+        others = [one for one in (-1, 1, 2, 0) if one != default]
         yield from ((str(one), "rank", _DIMENSION + 0.2 * at) for at, one in enumerate(others))
     elif type(default) is int and name not in _SELDOM:
         sized = _COUNTED if name in OF_DATA else _SIZED

@@ -144,14 +144,16 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield Offer(
                 "operator", spot, node, f"{_side(spot, node.left)} {sign} {_side(spot, node.right)}", "sign", 1.1
             )
+        if integer(spot, node) is not None or isinstance(node.op, ast.FloorDiv):
+            for sign, undoes in (("+", ast.Sub), ("-", ast.Add)):
+                undone = number(node.right) == 1 and isinstance(node.op, undoes)
+                more = left if undone else f"{text(spot, node)} {sign} 1"
+                yield Offer("operator", spot, node, more, "one", 0.9)
         for one in (left, right) if _may_go(spot, node, evidence) else ():
             yield Offer("operator", spot, node, one, "operand", 1.5)
         if isinstance(node.op, ast.FloorDiv):
             less = str(number(node.right) - 1) if number(node.right) else f"{right} - 1"  # type: ignore[operator]
             yield Offer("operator", spot, node, f"({left} + {less}) // {right}", "up", 0.6)
-        if integer(spot, node) is not None or isinstance(node.op, ast.FloorDiv):
-            for more in (" + 1", " - 1"):
-                yield Offer("operator", spot, node, text(spot, node) + more, "one", 0.9)
 
 
 def _side(spot: Spot, node: ast.expr) -> str:

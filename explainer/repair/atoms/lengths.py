@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import Operand, operands
 from explainer.edits.place import as_primary
-from explainer.repair.atoms.common import expressions, is_value, shape_of, tensors
+from explainer.repair.atoms.common import expressions, is_value, shape_of, tensors, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot, spots
+from explainer.source import called
 
 #: Of how many steps layers leave one.
 _FACTORS = range(2, 17)
@@ -26,8 +27,8 @@ def shortened(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         every = [(one, node) for one in spots(evidence) for node in _lengths(one, lengths, evidence)] if own else []
         beside = {id(node) for one, node in every if _beside(one, node, lengths, evidence)}
         for node in own:
-            text = as_primary(spot.place.at(node))
-            new = f"({text} + {factor - 1}) // {factor}" if up else f"{text} // {factor}"
+            whole = as_primary(spot.place.at(node))
+            new = f"({whole} + {factor - 1}) // {factor}" if up else f"{whole} // {factor}"
             if id(node) in beside or (not beside and (spot.role == "crash" or _computes(spot))):
                 yield Offer("shortened", spot, node, new, "up" if up else "down")
 
@@ -71,17 +72,40 @@ def _factors(evidence: Evidence) -> Iterator[tuple[Operand, int, bool]]:
 
 
 def extended(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`ids.eq(0)` -> `pad(ids.eq(0), (0, image.size(1)))`: a mask, for what is put behind what it was made of.
+    """`ids.eq(0)` -> `pad(ids.eq(0), (0, image.size(1)))`: a mask, for what is put beside what it was made of.
 
-    The size by which it is too short is one of a tensor in scope.
+    Where it is made, or handed over: `layer(x, mask)`. The size by which it is too short is one of a tensor in scope.
     """
+    said = set(evidence.said)
+    for node, own in _masks(spot, evidence):
+        missing = {one - own for one in said if one > own} if own in said else set()
+        for name, shape in tensors(spot).items():
+            for at, size in enumerate(shape):
+                if size in missing and at and name.isidentifier():
+                    more = f"({name}.size({at}), 0)" if _leads(spot, name) else f"(0, {name}.size({at}))"
+                    new = f"torch.nn.functional.pad({text(spot, node)}, {more})"
+                    yield Offer("extended", spot, node, new, "beside", 0.0)
+
+
+def _masks(spot: Spot, evidence: Evidence) -> Iterator[tuple[ast.expr, int]]:
+    """The masks of samples at a place, with their lengths: what made them, and what a call above is given."""
     step, node = spot.step, spot.place.node
-    if step is None or spot.role not in ("slice", "returned") or step.dtype != "bool" or len(step.shape) != 2:
-        return
-    own = step.shape[-1]
-    missing = {one - own for one in evidence.said if one > own} if own in evidence.said else set()
-    for name, shape in tensors(spot).items():
-        for at, size in enumerate(shape):
-            if size in missing and at and isinstance(node, ast.expr) and name.isidentifier():
-                new = f"torch.nn.functional.pad({spot.place.text}, (0, {name}.size({at})))"
-                yield Offer("extended", spot, node, new, "behind", 0.0, imports=("import torch",))
+    makes = spot.role in ("slice", "returned") and isinstance(node, ast.expr)
+    if step is not None and makes and step.dtype == "bool" and len(step.shape) == 2:
+        yield node, step.shape[-1]  # type: ignore[misc]
+    masks = [one.shape for one in operands(evidence) if len(one.shape) == 2]
+    call = node if spot.role == "caller" and isinstance(node, ast.Call) else None
+    for given in [*call.args, *(word.value for word in call.keywords)] if call is not None else ():
+        shape = tensors(spot).get(text(spot, given)) if isinstance(given, ast.Name) else None
+        if shape in masks and shape is not None:
+            yield given, shape[-1]
+
+
+def _leads(spot: Spot, name: str) -> bool:
+    """Whether what a name stands for is put in front, where the function of a place joins it: `cat([name, x])`."""
+    function = spot.place.source.function_at(spot.place.span.line)
+    joins = (
+        [one for one in ast.walk(function) if isinstance(one, ast.Call) and called(one) == "cat"] if function else []
+    )
+    rows = [one.args[0].elts for one in joins if one.args and isinstance(one.args[0], (ast.List, ast.Tuple))]
+    return any(isinstance(row[0], ast.Name) and row[0].id == name for row in rows if row)

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 
-from explainer.bindings import targets_of
+from explainer.bindings import only_value, targets_of
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
 from explainer.repair.atoms.common import (
@@ -33,6 +33,8 @@ _MOST, _DERIVED = 8, 4
 _SAME_FIELD = 0.6
 #: What a number costs that another call of the same function is given for the same, whatever sizes are in question.
 _AS_BESIDE = -0.6
+#: What it costs that a size changes from stage to stage as another of the loop does.
+_STAGED = -1.2
 #: What a layer reads and what it gives, each by the other's name.
 _PAIRED = (("in_features", "out_features"), ("in_channels", "out_channels"), ("input_size", "hidden_size"),
            ("num_embeddings", "embedding_dim"))  # fmt: skip
@@ -65,11 +67,26 @@ def _beside(spot: Spot, node: ast.Name) -> set[str]:
 
 
 def derived(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`weights(y)` -> `weights(y_train)`, behind `x_train, y_train = split(x, y)`: what was made of a value, for it."""
+    """`weights(y)` -> `weights(y_train)`, behind `x_train, y_train = split(x, y)`: what was made of a value, for it.
+
+    And the other way: `freeze(task)` -> `freeze(net)`, behind `task = Task(net)`.
+    """
     for node in expressions(spot):
         if isinstance(node, ast.Name) and not _is_called(spot, node) and node.id not in spot.place.source.imported:
+            for other in _wrapped(spot, evidence, node) if spot.role == "before" else ():
+                yield Offer("derived", spot, node, other, "wrapped", -0.5)
             for at, other in enumerate(one for one in _made_of(spot, node) if _has(spot, node, one)):
                 yield Offer("derived", spot, node, other, "derived", 0.1 * at)
+
+
+def _wrapped(spot: Spot, evidence: Evidence, node: ast.Name) -> list[str]:
+    """The names that an object of a class of the program's own was made of."""
+    made = only_value(spot.place.source.scope_at(node.lineno), node.id)
+    if not isinstance(made, ast.Call) or made.lineno >= node.lineno:
+        return []
+    nodes = (one for source in evidence.sources_seen() for one in source.nodes())
+    own = any(isinstance(one, ast.ClassDef) and one.name == called(made) for one in nodes)
+    return [one.id for one in made.args if isinstance(one, ast.Name)] if own else []
 
 
 def _has(spot: Spot, node: ast.Name, other: str) -> bool:
@@ -161,8 +178,8 @@ def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield Offer("size", spot, node, text, "property", 0.4)
         for text in _times_beside(spot, node, value, sizes) if isinstance(node, ast.BinOp) else ():
             yield Offer("size", spot, node, text, "beside", -0.2)
-        for text in _by_stage(spot, node, evidence):
-            yield Offer("size", spot, node, text, "stage", 0.1)
+        for text, weight in _by_stage(spot, node, evidence):
+            yield Offer("size", spot, node, text, "stage", weight)
         for goal in goals:
             told = (_as_written(spot.place.source, text) for text in named(goal, spot.scope, old) if text not in plain)
             for text, written in sorted(told, key=lambda one: not one[1])[:3]:
@@ -205,17 +222,22 @@ def _as_written(source: Source, text: str) -> tuple[str, bool]:
     return text, False
 
 
-def _by_stage(spot: Spot, node: ast.AST, evidence: Evidence) -> list[str]:
-    """`grid // 2 ** i` for the `grid` of a loop that builds stage after stage, where sizes are powers of two apart."""
+def _by_stage(spot: Spot, node: ast.AST, evidence: Evidence) -> Iterator[tuple[str, float]]:
+    """`grid // 2 ** i` for the `grid` of a loop that builds stage after stage, where sizes are powers of two apart.
+
+    Likelier where another size of the loop is worked out so: `width * 2 ** i`.
+    """
     said = [one for one in evidence.said if one > 1]
     halves = any(one % other == 0 and (one // other) & (one // other - 1) == 0
                  for one in said for other in said if one > other)  # fmt: skip
     if not halves or not isinstance(node, (ast.Name, ast.Attribute)):
-        return []
+        return
     line, scope = node.lineno, spot.place.source.scope_at(node.lineno)
     loops = [one for one in ast.walk(scope) if isinstance(one, ast.For) and one.lineno < line <= (one.end_lineno or 0)]
-    counters = [_counter(one) for one in loops if not stored(one) & loaded(node)]
-    return [f"{ast.unparse(node)} {form} 2 ** {name}" for name in counters if name for form in ("//", "*")]
+    for loop in loops:
+        name = _counter(loop) if not stored(loop) & loaded(node) else ""
+        weight = _STAGED if f"2 ** {name}" in ast.unparse(loop) else 0.1
+        yield from ((f"{ast.unparse(node)} {form} 2 ** {name}", weight) for form in ("//", "*") if name)
 
 
 def _counter(loop: ast.For) -> str:

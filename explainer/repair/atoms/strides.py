@@ -1,23 +1,27 @@
-"""What sets the sizes that windows leave: a stride, a kernel, a padding, wherever the number of it is written."""
+"""What sets the sizes that windows and groups leave: a stride, a kernel, a padding, what a width is a multiple of."""
 
 from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Iterator, Sequence
 
-from explainer.bindings import last_name
+from explainer.bindings import last_name, named_values
 from explainer.edits.evidence import Evidence
-from explainer.repair.atoms.common import expressions, integers, number
+from explainer.edits.place import as_primary
+from explainer.repair.atoms.common import expressions, integer, integers, number
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.repair.uses import parameter_of, uses
+from explainer.source import called
 
 #: Dimensions in front of those that windows go along: samples and channels.
 _FRONT = 2
 #: Where the numbers of layers are written.
 _ROLES = ("built", "given", "setting", "number", "bound")
 _Pairs = Sequence[tuple[int, int]]
+_DIVISIBLE = re.compile(r"\((\d+)\) (?:must|should|has to) be divisible by \w+ \((\d+)\)")
 
 
 def window(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -56,6 +60,36 @@ def overlapping(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for at, kernel in enumerate(one for one in kernels if one not in (size, stride)):
             inner = f"({size} - {kernel})" if isinstance(node, ast.BinOp) else f"{size} - {kernel}"
             yield Offer("overlapping", spot, node, f"{old.replace(size, inner, 1)} + 1", "kernel", 0.1 * at)
+
+
+def multiple(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`round(width * scale)` -> `round(width * scale / groups) * groups`: a size that groups do not divide.
+
+    The message has both numbers: "num_channels (22) must be divisible by num_groups (8)".
+    """
+    said = _DIVISIBLE.search(evidence.message)
+    if said is None:
+        return
+    size, groups = map(int, said.groups())
+    constants = [(name, number(value)) for one in getattr(spot.place.source.tree, "body", ())
+                 for name, value in named_values(one)]  # fmt: skip
+    known = [name for name, value in (*integers(spot).items(), *constants) if value == groups] or [str(groups)]
+    for node in expressions(spot):
+        rounds = isinstance(node, ast.Call) and called(node) == "round" and len(node.args) == 1
+        if integer(spot, node) not in (size, None if rounds else size) or not isinstance(node, (ast.Call, ast.BinOp)):
+            continue
+        own = spot.place.source.text(node)
+        for at, name in enumerate(known[:2]):
+            if rounds and isinstance(node, ast.Call):
+                inner = as_primary(spot.place.at(node.args[0])) if _sums(node.args[0]) else ast.unparse(node.args[0])
+                yield Offer("multiple", spot, node, f"round({inner} / {name}) * {name}", "rounded", 0.1 * at)
+            else:
+                whole = f"({own})" if isinstance(node, ast.BinOp) else own
+                yield Offer("multiple", spot, node, f"{whole} // {name} * {name}", "down", 0.2 + 0.1 * at)
+
+
+def _sums(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub))
 
 
 def _divided(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
