@@ -23,11 +23,15 @@ class Call:
     def __init__(self, module: Any, args: Any, words: Any):
         self.module = module
         self.given = mapped((args, words), lambda one: one.detach().clone())
-        self.held = [digest(one) for one, _ in zip(module.parameters(), range(_DIGESTED), strict=False)]
+        self.held = self.digests()
         self.out: Any = None
         self.returned = False
         self.began = time.process_time()
         self.seconds = 0.0
+
+    def digests(self) -> list[list[float] | None]:
+        """What tells the values of the module's first parameters, as they are now."""
+        return [digest(one) for one, _ in zip(self.module.parameters(), range(_DIGESTED), strict=False)]
 
     def done(self, out: Any) -> None:
         """It has handed something back."""

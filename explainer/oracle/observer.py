@@ -160,6 +160,7 @@ class Observer:
             seen["given"], seen["came"] = list(map(digest, given)), [list(one.shape) for one in given]
             seen["back"] = [list(one.shape) for one in made] if made is not None else None
             seen["made"] = list(map(digest, made)) if made is not None else None
+            seen["ends"] = call.digests()
         if tried and call.quick:
             with suppress(Exception):
                 seen.update(self._tried(call))

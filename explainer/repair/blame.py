@@ -30,9 +30,12 @@ AVOIDS = {"unreached", "fewer"}
 #: generator does, of the surer tiers and of the others: trusting all as much made most wrong lines of 580 programs.
 BETTER, SURER, FITTING = 3.0, 2.0, 1.0
 SURE_TIER = 1
+#: What is known of a model by which two runs are told to be the same.
+_TOLD = ("name", "given", "held", "made", "ends")
 #: How many repairs of two edits that begin with the same one count.
 _SECONDS = 2
 _WORD = re.compile(r"[A-Za-z_]")
+_TURNED = re.compile(r"\.(?:transpose|permute|movedim|swapaxes|t|T|mT)\b")
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
 #: a rule or generator has of it; is proved by what the atoms offer.
 LIKELY, KEPT, SURE = 0.8, 0.8, 0.9
@@ -229,9 +232,12 @@ def _shared(found: list[Survivor], evidence: Evidence, where: Roles) -> Blame:
 
 
 def _same_run(one: Survivor, first: Survivor) -> bool:
-    """Whether two edits come to the same: all models have seen, held and given the same numbers to the end."""
-    told, other = (each.run.answer.get("seen", {}).get("models") for each in (one, first))
-    return bool(told) and told == other and one.run.answer.get("steps") == first.run.answer.get("steps")
+    """Whether two edits come to the same: all models are given, hold and make the same, and end with the same."""
+    told, other = (
+        [[model.get(name) for name in _TOLD] for model in each.run.answer.get("seen", {}).get("models", ())]
+        for each in (one, first)
+    )
+    return bool(told) and told == other and all(None not in row for row in told)
 
 
 def _few_of_each_pair(found: list[Survivor]) -> list[Survivor]:
@@ -256,23 +262,26 @@ def _downstream(one: Survivor, others: list[Survivor], where: Roles, evidence: E
 
 
 def _fitted(one: Survivor, others: list[Survivor], where: Roles) -> bool:
-    """Whether an edit turns a value, or brings it to size where it failed, and another edit has it made so.
+    """Whether an edit turns a value around, or brings it to size where it failed, and another edit has it made so.
 
     Such an edit runs wherever the value went wrong; that another edit makes it come right is seldom by chance, where
     that has no doubt, and leaves all parameters as they are.
     """
-    fits = _inserts_layout(one) or (where.stack.get(one.line) == 0 and only_adapts(one.candidate))
+    fits = _turns_around(one) or (where.stack.get(one.line) == 0 and only_adapts(one.candidate))
     return fits and any(one.line != each.line and _makes(each, where) for each in others)
 
 
 def _makes(one: Survivor, where: Roles) -> bool:
-    alone = one.candidate.tier != PAIRED and not one.judgement.doubts and not one.lost and not _inserts_layout(one)
+    alone = one.candidate.tier != PAIRED and not one.judgement.doubts and not one.lost and not _turns_around(one)
     return alone and where.stack.get(one.line) != 0 and score(one.counted) > 0
 
 
-def _inserts_layout(one: Survivor) -> bool:
+def _turns_around(one: Survivor) -> bool:
+    """Whether a method is put behind a value that has its dimensions in another order."""
     source = one.candidate.source
-    return source is not None and source.name.partition(".")[0] == "layout"
+    inserts = source is not None and source.name.partition(".")[0] == "layout"
+    return inserts and any(len(_TURNED.findall(edit.after or "")) > len(_TURNED.findall(edit.before or ""))
+                           for edit in one.candidate.edits)  # fmt: skip
 
 
 def _overwrites(one: Survivor, others: list[Survivor]) -> bool:

@@ -110,6 +110,8 @@ REPAIRS = [
         'h(x, mode="last")',
     ),
     ("measure", "f(len(ids) * c)", "", "f(len(rows) * c)"),
+    ("multiple", "f(round(t * 0.7))", "num_channels (4) must be divisible by num_groups (8)", "f(round(t * 0.7 / c) * c)"),
+    ("multiple", "f(t * 3)", "num_channels (18) must be divisible by num_groups (4)", "f((t * 3) // b * b)"),
     ("call", "torch.stack(parts, 1)", "", "torch.cat(parts, 1)"),
     ("operator", "f(x / c)", "indices must be integers", "f(x // c)"),
     ("operator", "s * x", "", "s @ x"),
@@ -334,6 +336,7 @@ ALONE = [
     ("recorded", "def f(x):\n    return g(x)", ""),  # recorded all the while
     ("overlapping", "t // stride", "sizes 3 and 5"),  # no layer has such windows
     ("guard", "z = f(x) if b != t else g(x)", ""),  # no layer is made there
+    ("multiple", "f(round(t * 0.7))", ""),  # nothing is to divide it
     ("kept", "f(x, s)", "sizes 4 and 8"),  # what each call is given
     ("encoded", "torch.cat([s, x], 1)", ""),  # no class numbers
 ]

@@ -155,6 +155,7 @@ def test_a_part_is_cut_where_the_other_part_is(text, old, new, apart):
         ("slope, = torch.autograd.grad(y.sum(), x)", "y.sum()", "x.sum()"),  # a value by itself
         ("size = (n - kernel) // stride + 1", "1", "4"),  # a formula fitted to what is there
         ("h = h.view(-1, 64, 8)", "h.view(-1, 64, 8)", "h.view(8, 64, -1)"),  # as many samples each time
+        ("gap = 2 ** level", "2", "1"),  # the same at each level
     ],
 )
 def test_what_nobody_would_write_is_not_offered(line, old, new):
@@ -167,6 +168,7 @@ def test_what_nobody_would_write_is_not_offered(line, old, new):
         ("slope, = torch.autograd.grad(y.sum(), x)", "y.sum()", "z.sum()"),
         ("size = (n - kernel) // stride + 1", "1", "2"),
         ("rows = vocabulary + 1", "1", "4"),
+        ("gap = 2 ** level", "2", "3"),
         ("h = h.view(-1, 64, 8)", "h.view(-1, 64, 8)", "h.view(-1, 64, 10)"),
         ("h = h.view(-1, 64, 8)", "h.view(-1, 64, 8)", "h.view(n, 64, 8)"),
     ],

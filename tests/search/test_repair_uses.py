@@ -17,6 +17,8 @@ class Head(nn.Module):
     def __init__(self, given, kinds):
         self.out = nn.Linear(given, kinds)
 loader = DataLoader(data, batch_size=cfg.batch, shuffle=True)
+def deep(count):
+    return 2 ** count
 head = Head(cfg.width, cfg.kinds)
 conv = nn.Conv2d(3, cfg.width, cfg.kernel, padding=1)
 for step in range(cfg.steps):
@@ -29,6 +31,8 @@ EDITS = [
     ("Head(cfg.width, 4)", "Head(cfg.width, cfg.kinds)", False),
     ("Head(cfg.width, 4)", "Head(cfg.width, cfg.other)", False),  # nothing says what that is for
     ("f(4)", "f(cfg.batch)", False),  # nor what this takes
+    ("deep(4)", "deep(cfg.steps)", True),  # whatever this takes, it is no count of steps
+    ("deep(4)", "deep(cfg.width)", False),
 ]
 
 

@@ -233,6 +233,58 @@ FAULTS = {
         choose(net, ("low_",))
         net(torch.rand(5, 3)).mean().backward()
         """, "one.requires_grad_", "part in name"),
+    "a task whose network is meant": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Task(nn.Module):
+            def __init__(self, net):
+                super().__init__()
+                self.net = net
+            def loss(self, x):
+                return self.net(x).pow(2).mean()
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.body, self.head = nn.Linear(3, 4), nn.Linear(4, 1)
+            def forward(self, x):
+                return self.head(self.body(x).relu())
+        def train_only(module, starts):
+            for name, one in module.named_parameters():
+                kept = any(name.startswith(start) for start in starts)
+                one.requires_grad = kept
+        net = Net()
+        task = Task(net)
+        train_only(task, ("head",))
+        for _ in range(3):
+            loss = task.loss(torch.rand(5, 3))
+            loss.backward()
+        """, "train_only(task", "train_only(net"),
+    "a mask that lacks what is put in front": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Inner(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.mix = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+            def forward(self, x, hidden):
+                return self.mix(x, src_key_padding_mask=hidden)
+        class Prompted(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.words, self.inner = nn.Embedding(9, 8, padding_idx=0), Inner()
+                self.first = nn.Parameter(torch.rand(4, 8))
+            def forward(self, ids):
+                hidden = ids.eq(0)
+                first = self.first.expand(ids.size(0), -1, -1)
+                return self.inner(torch.cat([first, self.words(ids)], dim=1), hidden).mean(1)
+        ids = torch.randint(1, 9, (3, 7))
+        ids[:, 5:] = 0
+        Prompted()(ids).mean().backward()
+        """, "return self.inner(", "pad(hidden, (first.size(1), 0))"),
     "a sampler of batches": (
         """
         import torch
