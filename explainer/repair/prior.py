@@ -195,7 +195,7 @@ _USUAL, _UNFITTED = 0.6, 2.0
 #: worked out is seldom right with a factor by chance; nor does a size fit by chance that halves from stage to stage,
 #: or a length with the start of the numbering added to it.
 _BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so": 5.0, "misplaced": 7.0,
-            "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.5,
+            "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.0,
             "apart": -1.5, "reads-unread": -2.0, "both-directions": -2.0, "takes-part": -1.5,
             "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0, "staged": -2.5, "numbered": -2.5,
             "turned-input": 3.0}  # fmt: skip
