@@ -110,7 +110,12 @@ REPAIRS = [
         'h(x, mode="last")',
     ),
     ("measure", "f(len(ids) * c)", "", "f(len(rows) * c)"),
-    ("multiple", "f(round(t * 0.7))", "num_channels (4) must be divisible by num_groups (8)", "f(round(t * 0.7 / c) * c)"),
+    (
+        "multiple",
+        "f(round(t * 0.7))",
+        "num_channels (4) must be divisible by num_groups (8)",
+        "f(round(t * 0.7 / c) * c)",
+    ),
     ("multiple", "f(t * 3)", "num_channels (18) must be divisible by num_groups (4)", "f((t * 3) // b * b)"),
     ("call", "torch.stack(parts, 1)", "", "torch.cat(parts, 1)"),
     ("operator", "f(x / c)", "indices must be integers", "f(x // c)"),

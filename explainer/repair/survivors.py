@@ -1,0 +1,173 @@
+"""Repairs that survive, and what two of them have to do with each other: one repair at two places, or one behind it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from explainer.edits.candidate import PAIRED, Candidate
+from explainer.edits.changes import only_adapts
+from explainer.edits.evidence import Evidence
+from explainer.frozen import frozen
+from explainer.oracle.judge import Judgement
+from explainer.oracle.source import of_layout
+from explainer.repair.features import Features, Roles, change_of
+from explainer.repair.prior import has_sign, score
+from explainer.replay.program import Run
+from explainer.source import called
+
+_WORD = re.compile(r"[A-Za-z_]")
+_TURNED = re.compile(r"\.(?:transpose|permute|movedim|swapaxes|t|T|mT)\b")
+#: What is known of a model by which two runs are told to be the same.
+_TOLD = ("name", "given", "held", "made", "ends")
+
+
+@frozen
+class Survivor:
+    """A candidate with which the program runs; `score`: how likely it is, as a logarithm.
+
+    `lost`, `counted`: see `features`.
+    """
+
+    candidate: Candidate
+    run: Run
+    judgement: Judgement
+    score: float
+    lost: int
+    counted: Features
+
+    @property
+    def forgets(self) -> bool:
+        """Whether a name is then read nowhere."""
+        return bool(self.counted.get("forgets"))
+
+    @property
+    def smaller(self) -> bool:
+        """Whether it changes an index where that is too large: any smaller one fits."""
+        return bool(self.counted.get("smaller"))
+
+    @property
+    def drops(self) -> bool:
+        """Whether samples are left out."""
+        return bool(self.counted.get("drops-samples"))
+
+    @property
+    def odd(self) -> bool:
+        """Whether a name is read no more, or a layer gets another size whose own the data have in another dimension."""
+        return self.forgets or bool(self.counted.get("came-along") or self.counted.get("recomputed"))
+
+    @property
+    def line(self) -> tuple[str, int]:
+        """The line that it takes for the cause."""
+        return self.candidate.culprit.file, self.candidate.culprit.line
+
+
+def alike(one: Survivor, first: Survivor, where: Roles, evidence: Evidence) -> bool:
+    """Whether two edits are one repair, made at two places, so that the line of the first counts for both."""
+    at_one_line = one.line == first.line or _handed_on(one, first, evidence)
+    return at_one_line or _again(one, first) or _same_run(one, first) or downstream(one, [first], where, evidence)
+
+
+def _same_run(one: Survivor, first: Survivor) -> bool:
+    """Whether two edits come to the same: all models are given, hold and make the same, and end with the same."""
+    told, other = (
+        [[model.get(name) for name in _TOLD] for model in each.run.answer.get("seen", {}).get("models", ())]
+        for each in (one, first)
+    )
+    return bool(told) and told == other and all(None not in row for row in told)
+
+
+def downstream(one: Survivor, others: list[Survivor], where: Roles, evidence: Evidence) -> bool:
+    """Whether an edit puts right, where it failed or is written, what another puts right where it went wrong."""
+    return _overwrites(one, others) or _turns(one, others, where, evidence) or _fitted(one, others, where)
+
+
+def _fitted(one: Survivor, others: list[Survivor], where: Roles) -> bool:
+    """Whether an edit turns a value around, or brings it to size where it failed, and another edit has it made so.
+
+    Such an edit runs wherever the value went wrong; that another edit makes it come right is seldom by chance, where
+    that has no doubt, and leaves all parameters as they are.
+    """
+    fits = _turns_around(one) or (where.stack.get(one.line) == 0 and only_adapts(one.candidate))
+    return fits and any(one.line != each.line and _makes(each, where) for each in others)
+
+
+def _makes(one: Survivor, where: Roles) -> bool:
+    alone = one.candidate.tier != PAIRED and not one.judgement.doubts and not one.lost and not _turns_around(one)
+    return alone and where.stack.get(one.line) != 0 and score(one.counted) > 0
+
+
+def _turns_around(one: Survivor) -> bool:
+    """Whether a method is put behind a value that has its dimensions in another order."""
+    source = one.candidate.source
+    inserts = source is not None and source.name.partition(".")[0] == "layout"
+    return inserts and any(len(_TURNED.findall(edit.after or "")) > len(_TURNED.findall(edit.before or ""))
+                           for edit in one.candidate.edits)  # fmt: skip
+
+
+def _overwrites(one: Survivor, others: list[Survivor]) -> bool:
+    """Whether an edit writes a number where a layer's size is worked out, and another mends what that is worked out of.
+
+    Both leave the program with the same parameters.
+    """
+    old, new = _changes(one.candidate)[0]
+    written = one.lost > 0 and one.candidate.kind == "set-argument" and not any(map(_WORD.match, new))
+    worked_out = written and (any(map(_WORD.match, old)) or "+" in new)
+    upstream = (each for each in others if each.candidate.kind == "replace" and each.line != one.line)
+    return worked_out and any(_parameters(each) == _parameters(one) for each in upstream)
+
+
+def _turns(one: Survivor, others: list[Survivor], where: Roles, evidence: Evidence) -> bool:
+    """Whether an edit turns around, where it failed, what two sizes exchanged further up made so: `h, w = size`."""
+    turned = where.stack.get(one.line) == 0 and of_layout(one.candidate.edits)
+    return turned and any(_of_pair(each.candidate, evidence) for each in others)
+
+
+def _of_pair(candidate: Candidate, evidence: Evidence) -> bool:
+    """Whether an edit exchanges the two of a pair that a statement makes or takes apart."""
+    source = evidence.sources(candidate.culprit.file)
+    statement = source.statement_at(candidate.culprit.line) if source is not None else None
+    if candidate.source is None or candidate.source.name != "swap" or not isinstance(statement, ast.Assign):
+        return False
+    pair, value = statement.targets[0], statement.value
+    made = isinstance(value, ast.Tuple) and not any(isinstance(one, ast.Call) for one in value.elts)
+    return made or (isinstance(pair, ast.Tuple) and isinstance(value, (ast.Name, ast.Attribute)))
+
+
+def _parameters(one: Survivor) -> list[tuple[int, ...]]:
+    return sorted(map(tuple, one.run.answer.get("every") or []))
+
+
+def _handed_on(one: Survivor, other: Survivor, evidence: Evidence) -> bool:
+    """Whether two edits do the same to one value: where a function hands it back, and where that is called."""
+    if _changes(one.candidate) != _changes(other.candidate) or len(one.candidate.edits) != 1:
+        return False
+    return _returned_to(one, other, evidence) or _returned_to(other, one, evidence)
+
+
+def _returned_to(one: Survivor, other: Survivor, evidence: Evidence) -> bool:
+    source, caller = (evidence.sources(each.candidate.culprit.file) for each in (one, other))
+    function = source.function_at(one.line[1]) if source is not None else None
+    statement = source.statement_at(one.line[1]) if source is not None else None
+    call = caller.statement_at(other.line[1]) if caller is not None else None
+    if function is None or call is None or not isinstance(statement, ast.Return):
+        return False
+    return any(isinstance(each, ast.Call) and called(each) == function.name for each in ast.walk(call))
+
+
+def _again(one: Survivor, first: Survivor) -> bool:
+    """Whether what has a sign of its own, such as a layer that nothing calls, is put to the same use elsewhere.
+
+    So is a cast, wherever on the way it stands.
+    """
+    if one.counted.get("cast") and first.counted.get("cast"):
+        return True
+    source, other = one.candidate.source, first.candidate.source
+    if source is None or other is None or source.name != other.name or not has_sign(source.name):
+        return False
+    return _changes(one.candidate) == _changes(first.candidate)
+
+
+def _changes(candidate: Candidate) -> list[Any]:
+    return [change_of(edit.before or "", edit.after or "") for edit in candidate.edits]
