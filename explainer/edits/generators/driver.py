@@ -59,7 +59,7 @@ _DTYPE = {
     "dtype.structural": 0,
     "dtype.registered": 0,
     "converted.converted": 1,
-    "dtype.casts": 1,
+    "casts.entering": 1,
 }
 GENERATORS: Mapping[str, Mapping[str, int]] = {
     "shape": _SHAPE,
@@ -73,7 +73,7 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
         "squeezed.columns": -1,
         "signs.as_classes": -1,
         "signs.marked": -1,
-        "dtype.as_index": 0,
+        "casts.as_index": 0,
         "counted.behind_start": 0,
         "index.ignored": -1,
         "counts.distinct": -1,
@@ -167,7 +167,7 @@ def _recorded(scene: Any) -> Evidence | None:
 
 
 def named(names: str) -> list[Generator]:
-    """The generators of some names, `dtype.structural dtype.casts`."""
+    """The generators of some names, `dtype.structural casts.entering`."""
     return [_generator(name) for name in names.split()]
 
 

@@ -24,7 +24,7 @@ from explainer.edits.place import Place
 from explainer.patterns import Pattern
 
 #: Generators for what a rule's repair does at the failing call.
-_CAST = "dtype.started dtype.structural dtype.registered converted.converted dtype.casts"
+_CAST = "dtype.started dtype.structural dtype.registered converted.converted casts.entering"
 #: What goes before a change of a size: repairs where one thing can be meant.
 _COUNTS = (
     "calls.exchanged upstream.undone ordered.read_early ordered.computed_early counted.one_more counted.one_too_many "
