@@ -130,7 +130,8 @@ def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         exact = proportional(value, evidence)
         yield from (Offer("literal", spot, node, str(new), "proportional", 0.5) for new in exact)
         near = [one for one in (value * 2, value // 2, value + 1, value - 1, value * 3) if one > 0 or value == 1 + one]
-        for new in [*dict.fromkeys(near), *sorted(sizes - {value, *near})][:_MOST]:
+        others = [one for one in sorted(sizes - {value, *near}) if one or value < _FEW]  # no width becomes none at all
+        for new in [*dict.fromkeys(near), *others][:_MOST]:
             beside = abs(new - value) == 1 and value <= _FEW  # how many of its dimensions, layers, entries
             weight = 1.0 if new in sizes or beside else 1.6
             filler = "size" if new in sizes else "beside" if abs(new - value) == 1 else "near"
