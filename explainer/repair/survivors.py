@@ -19,6 +19,8 @@ from explainer.source import called
 
 _WORD = re.compile(r"[A-Za-z_]")
 _TURNED = re.compile(r"\.(?:transpose|permute|movedim|swapaxes|t|T|mT)\b")
+#: How much less likely, as a logarithm, what makes a value may be than what reads it.
+_NEAR = 1.0
 #: What is known of a model by which two runs are told to be the same.
 _TOLD = ("name", "given", "held", "made", "ends")
 
@@ -80,30 +82,45 @@ def _same_run(one: Survivor, first: Survivor) -> bool:
 
 def downstream(one: Survivor, others: list[Survivor], where: Roles, evidence: Evidence) -> bool:
     """Whether an edit puts right, where it failed or is written, what another puts right where it went wrong."""
-    return _overwrites(one, others) or _turns(one, others, where, evidence) or _fitted(one, others, where)
+    behind = _overwrites(one, others) or _turns(one, others, where, evidence) or _fitted(one, others, where)
+    return behind or _reads(one, others, where)
 
 
 def _fitted(one: Survivor, others: list[Survivor], where: Roles) -> bool:
     """Whether an edit turns a value around, or brings it to size where it failed, and another edit has it made so.
 
     Such an edit runs wherever the value went wrong; that another edit makes it come right is seldom by chance, where
-    that has no doubt, and leaves all parameters as they are.
+    that has no doubt, exchanges nothing, and leaves all parameters as they are.
     """
     fits = _turns_around(one) or (where.stack.get(one.line) == 0 and only_adapts(one.candidate))
-    return fits and any(one.line != each.line and _makes(each, where) for each in others)
+    makes = (each for each in others if not _turns_around(each) and _name(each) != "swap" and not each.lost)
+    return fits and any(_upstream(each, one, where) and score(each.counted) > 0 for each in makes)
 
 
-def _makes(one: Survivor, where: Roles) -> bool:
-    alone = one.candidate.tier != PAIRED and not one.judgement.doubts and not one.lost and not _turns_around(one)
-    return alone and where.stack.get(one.line) != 0 and score(one.counted) > 0
+def _reads(one: Survivor, others: list[Survivor], where: Roles) -> bool:
+    """Whether an edit of what is read where it failed, or one that leaves a name unread, comes to what another does."""
+    there = where.stack.get(one.line) == 0 or one.forgets
+    atom = one.candidate.source is not None and one.candidate.source.kind == "atom"
+    least = score(one.counted) - _NEAR
+    makes = [each for each in others if not each.forgets and score(each.counted) > least] if there and atom else []
+    return any(_upstream(each, one, where) and _same_run(each, one) for each in makes)
+
+
+def _upstream(one: Survivor, other: Survivor, where: Roles) -> bool:
+    """Whether an edit is of another line than where it failed, alone, and without a doubt."""
+    alone = one.candidate.tier != PAIRED and not one.judgement.doubts and one.line != other.line
+    return alone and where.stack.get(one.line) != 0
 
 
 def _turns_around(one: Survivor) -> bool:
     """Whether a method is put behind a value that has its dimensions in another order."""
-    source = one.candidate.source
-    inserts = source is not None and source.name.partition(".")[0] == "layout"
+    inserts = _name(one).partition(".")[0] == "layout"
     return inserts and any(len(_TURNED.findall(edit.after or "")) > len(_TURNED.findall(edit.before or ""))
                            for edit in one.candidate.edits)  # fmt: skip
+
+
+def _name(one: Survivor) -> str:
+    return one.candidate.source.name if one.candidate.source is not None else ""
 
 
 def _overwrites(one: Survivor, others: list[Survivor]) -> bool:
