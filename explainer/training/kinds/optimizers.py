@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Iterator
@@ -293,7 +294,7 @@ def _whole(source: Source, given: ast.expr, missing: list[dict[str, Any]], watch
 def unregistered(watcher: Any) -> Iterator[Finding]:
     """Layers in a plain list, tensors as plain attributes: they get gradients, and no optimizer can know of them."""
     done = set()
-    for entry in watcher.strays.values():
+    for entry in sorted(watcher.strays.values(), key=lambda one: -math.prod(one["shape"])):  # of each place the largest
         if id(entry["of"]()) in watcher.pretrained:
             continue
         if entry["seen"] < 3 or entry["moved"] or entry["gone"] or not entry["holders"]:
