@@ -89,12 +89,19 @@ def _told(record: Record) -> Path:
 
 
 def _claimed(record: Record) -> list[Record]:
-    """Of ranks that fail alike in the same moment one tells: the records of those before, empty for that one."""
+    """Of ranks that fail in the same moment one tells: the records of those before, empty for that one.
+
+    The first to link its record as the job's tells, whatever their clocks say. Where an earlier job of the same parent
+    left such a link, the earliest of this one tells.
+    """
+    folder = Path(record["folder"])
     try:
-        os.close(os.open(Path(record["folder"]) / "first", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:  # of this job, or of an earlier one of the same parent: the earliest that is there tells
-        return [one for one in others(record) if (one["time"], one["rank"]) < (record["time"], record["rank"])]
-    except OSError:
+        os.link(folder / f"rank-{record['rank']}.json", folder / "first")
+    except FileExistsError:
+        found, first = others(record), records(folder, pattern="first")
+        won = [one for one in found if one["process"] in [each["process"] for each in first]]
+        return won or [one for one in found if (one["time"], one["rank"]) < (record["time"], record["rank"])]
+    except OSError:  # a file system without links
         pass
     return []
 

@@ -179,6 +179,16 @@ def test_ranks_in_different_collectives_are_named_with_what_they_were_given(tmp_
     assert "broadcast(tensor [4] float32) at job.py:19" in said
 
 
+def test_of_two_ranks_that_fail_in_one_moment_one_tells_whatever_their_clocks_say(tmp_path, monkeypatch):
+    """The one that was held up between its error and its record sees no other record, and is not the first."""
+    told = {"folder": str(tmp_path), "process": 11, "rank": 0, "time": time.time()}
+    assert job.entered(told) == []
+    seen, everyone = [[]], job.others  # it looked before the other one wrote
+    monkeypatch.setattr(job, "others", lambda record: seen.pop() if seen else everyone(record))
+    held_up = {**told, "process": 12, "rank": 1, "time": told["time"] - 0.01}
+    assert [one["rank"] for one in job.entered(held_up)] == [0]
+
+
 @gloo
 def test_a_rank_that_gloo_aborts_left_word_of_the_collective_that_it_was_in(tmp_path):
     """It got more than it asked for; no Python of it runs any more, and the other one is ended before it can speak."""
