@@ -118,6 +118,13 @@ def named_values(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
         yield from ((last_name(target), node.value) for target in targets_of(node))
 
 
+def registered(call: ast.AST | None) -> tuple[str, ast.expr] | None:
+    """The name and the value of `module.register_buffer("mask", value)`; None of another node."""
+    if not isinstance(call, ast.Call) or called(call) != "register_buffer" or len(call.args) < 2:
+        return None
+    return str(getattr(call.args[0], "value", "")), call.args[1]
+
+
 def name_of_value(source: Source, node: ast.AST) -> str:
     """The name that a file gives an expression to; empty where to none."""
     found = [name for one in source.nodes() for name, value in named_values(one) if value is node]

@@ -110,7 +110,8 @@ class Step:
 class Evidence:
     """All that is known for the search. `steps[0]` is the failing call, then what led to it, nearest first.
 
-    `shapes` (`repair.atoms.common`), `spots` and `uses` (`repair`) are made when they are asked for.
+    `shapes` (`repair.atoms.common`), `spots` and `uses` (`repair`), and `seen`, the program's sources, are made when
+    they are asked for.
     `passed`: the same call, with the same numbers and layer, went well before, so that other data made it fail.
     `square`: what it was given then had two equal sizes, which say nothing of their order.
     `loading`: it failed as a loader fetched samples.
@@ -133,6 +134,7 @@ class Evidence:
     scopes: dict[tuple[str, int], Mapping[str, Any]] = field(default_factory=dict)
     shapes: Any = None
     spots: Any = None
+    seen: list[Source] | None = None
     calls: dict[str, list[Place]] | None = None
     definitions: dict[str, list[Place]] | None = None
     modes: dict[str, list[str]] | None = None
@@ -237,16 +239,16 @@ class Evidence:
 
     def sources_seen(self) -> list[Source]:
         """The program's sources, each once, those of the failing frames first."""
-        places = [*(f.place for f in reversed(self.frames)), *(p for step in self.steps for p in step.places)]
-        of_files = [self.sources(os.path.join(self.folder, name)) for name in self.files]
-        by_name: dict[str, Source] = {}
-        for source in (*(place.source for place in places), *of_files):
-            if source is not None:
-                by_name.setdefault(source.file, source)
-        found: dict[str, Source] = {}
-        for file, source in by_name.items():
-            found.setdefault(os.path.realpath(file), source)
-        return list(found.values())
+        if self.seen is None:
+            found: dict[str, Source] = {}
+            for place in [*(f.place for f in reversed(self.frames)), *(p for step in self.steps for p in step.places)]:
+                found.setdefault(os.path.realpath(place.source.file), place.source)
+            for name in self.files:
+                source = self.sources(os.path.join(self.folder, name))
+                if source is not None:
+                    found.setdefault(os.path.realpath(source.file), source)
+            self.seen = list(found.values())
+        return self.seen
 
     def replaced(
         self,

@@ -6,14 +6,14 @@ import ast
 from math import prod
 from typing import Any
 
-from explainer.bindings import binds
+from explainer.bindings import binds, registered
 from explainer.facts import OriginFact, SpanFact
 from explainer.probes import probe
 from explainer.probes.call import function_name
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
 from explainer.probes.values import is_tensor
-from explainer.source import Source, source_of
+from explainer.source import Source, of_self, source_of
 
 #: grad_fn names that only rearrange: the operator's plain name.
 _VIEWS = {
@@ -108,12 +108,11 @@ def bound_at(scene: Scene, of: Any = None) -> SpanFact | None:
 
 
 def _registered(source: Source, line: int, name: str) -> ast.expr | None:
-    """What a class registers as the buffer `self.name`: `value` of `self.register_buffer("name", value)`."""
+    """What a class registers as the buffer `self.name`, at one place."""
     owner = source.class_at(line) if name.startswith("self.") else None
-    calls = (one for one in ast.walk(owner) if isinstance(one, ast.Call)) if owner is not None else ()
-    found = [one.args[1] for one in calls if len(one.args) > 1 and source.text(one.func) == "self.register_buffer"
-             and getattr(one.args[0], "value", None) == name.removeprefix("self.")]  # fmt: skip
-    return found[0] if len(found) == 1 else None
+    nodes = (one for one in ast.walk(owner) if of_self(getattr(one, "func", None))) if owner is not None else ()
+    rows = [row for row in map(registered, nodes) if row is not None and row[0] == name.removeprefix("self.")]
+    return rows[0][1] if len(rows) == 1 else None
 
 
 def last_binding(source: Source, frame: LiveFrame, name: str) -> ast.stmt | None:

@@ -147,7 +147,7 @@ def _fits(one: Survivor, where: Roles) -> bool:
 def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:
     """What the surest generator offered of what comes first at all, of its offers the smallest change."""
     best = min(map(_last, found), default=0)
-    offered = [one for one in found if one.candidate.tier != PAIRED and _kind(one.candidate) == "generator"
+    offered = [one for one in found if one.candidate.tier != PAIRED and one.kind == "generator"
                and _last(one) == best and not {"reshaped=two", "widens"} & one.counted.keys()]  # fmt: skip
     if control is None or not offered:
         return None
@@ -164,10 +164,6 @@ def _last(one: Survivor) -> int:
     behind = one.smaller and one.counted.get("went-well")
     doubted = one.judgement.doubts or one.counted.get("reshaped=passed") or one.counted.get("misplaced")
     return 2 if doubted else int(bool(behind) or one.drops)
-
-
-def _kind(candidate: Candidate) -> str:
-    return candidate.source.kind if candidate.source is not None else ""
 
 
 def _shared(found: list[Survivor], evidence: Evidence, where: Roles) -> Blame:

@@ -60,6 +60,16 @@ class Survivor:
         return self.forgets or bool(self.counted.get("came-along") or self.counted.get("recomputed"))
 
     @property
+    def kind(self) -> str:
+        """Who offered it: a rule, a generator, an atom; empty where that is not known."""
+        return self.candidate.source.kind if self.candidate.source is not None else ""
+
+    @property
+    def name(self) -> str:
+        """The rule, generator or atom that offered it; empty where that is not known."""
+        return self.candidate.source.name if self.candidate.source is not None else ""
+
+    @property
     def line(self) -> tuple[str, int]:
         """The line that it takes for the cause."""
         return self.candidate.culprit.file, self.candidate.culprit.line
@@ -93,16 +103,17 @@ def _fitted(one: Survivor, others: list[Survivor], where: Roles) -> bool:
     that has no doubt, exchanges nothing, and leaves all parameters as they are.
     """
     fits = _turns_around(one) or (where.stack.get(one.line) == 0 and only_adapts(one.candidate))
-    makes = (each for each in others if not _turns_around(each) and _name(each) != "swap" and not each.lost)
+    makes = (each for each in others if not _turns_around(each) and each.name != "swap" and not each.lost)
     return fits and any(_upstream(each, one, where) and score(each.counted) > 0 for each in makes)
 
 
 def _reads(one: Survivor, others: list[Survivor], where: Roles) -> bool:
     """Whether an edit of what is read where it failed, or one that leaves a name unread, comes to what another does."""
     there = where.stack.get(one.line) == 0 or one.forgets
-    atom = one.candidate.source is not None and one.candidate.source.kind == "atom"
+    if not there or one.kind != "atom":
+        return False
     least = score(one.counted) - _NEAR
-    makes = [each for each in others if not each.forgets and score(each.counted) > least] if there and atom else []
+    makes = (each for each in others if not each.forgets and score(each.counted) > least)
     return any(_upstream(each, one, where) and _same_run(each, one) for each in makes)
 
 
@@ -114,13 +125,9 @@ def _upstream(one: Survivor, other: Survivor, where: Roles) -> bool:
 
 def _turns_around(one: Survivor) -> bool:
     """Whether a method is put behind a value that has its dimensions in another order."""
-    inserts = _name(one).partition(".")[0] == "layout"
+    inserts = one.name.partition(".")[0] == "layout"
     return inserts and any(len(_TURNED.findall(edit.after or "")) > len(_TURNED.findall(edit.before or ""))
                            for edit in one.candidate.edits)  # fmt: skip
-
-
-def _name(one: Survivor) -> str:
-    return one.candidate.source.name if one.candidate.source is not None else ""
 
 
 def _overwrites(one: Survivor, others: list[Survivor]) -> bool:
@@ -138,14 +145,15 @@ def _overwrites(one: Survivor, others: list[Survivor]) -> bool:
 def _turns(one: Survivor, others: list[Survivor], where: Roles, evidence: Evidence) -> bool:
     """Whether an edit turns around, where it failed, what two sizes exchanged further up made so: `h, w = size`."""
     turned = where.stack.get(one.line) == 0 and of_layout(one.candidate.edits)
-    return turned and any(_of_pair(each.candidate, evidence) for each in others)
+    return turned and any(_of_pair(each, evidence) for each in others)
 
 
-def _of_pair(candidate: Candidate, evidence: Evidence) -> bool:
+def _of_pair(one: Survivor, evidence: Evidence) -> bool:
     """Whether an edit exchanges the two of a pair that a statement makes or takes apart."""
-    source = evidence.sources(candidate.culprit.file)
-    statement = source.statement_at(candidate.culprit.line) if source is not None else None
-    if candidate.source is None or candidate.source.name != "swap" or not isinstance(statement, ast.Assign):
+    file, line = one.line
+    source = evidence.sources(file)
+    statement = source.statement_at(line) if source is not None else None
+    if one.name != "swap" or not isinstance(statement, ast.Assign):
         return False
     pair, value = statement.targets[0], statement.value
     made = isinstance(value, ast.Tuple) and not any(isinstance(one, ast.Call) for one in value.elts)
@@ -180,10 +188,8 @@ def _again(one: Survivor, first: Survivor) -> bool:
     """
     if one.counted.get("cast") and first.counted.get("cast"):
         return True
-    source, other = one.candidate.source, first.candidate.source
-    if source is None or other is None or source.name != other.name or not has_sign(source.name):
-        return False
-    return _changes(one.candidate) == _changes(first.candidate)
+    alike = one.name == first.name and has_sign(one.name)
+    return alike and _changes(one.candidate) == _changes(first.candidate)
 
 
 def _changes(candidate: Candidate) -> list[Any]:

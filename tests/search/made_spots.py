@@ -6,6 +6,7 @@ import ast
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
+from explainer.repair.atoms import ATOMS
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import parsed_source
@@ -47,3 +48,9 @@ def applied(offer: Offer) -> str:
     """The whole lines with an offer in force; empty where it changes nothing."""
     edits = offer.edits()
     return (edits[0].after or "") if edits else ""
+
+
+def offered(atom: str, text: str, message: str = "") -> set[str]:
+    """The whole statements with each offer of an atom in force."""
+    spot, evidence = spot_of(text, message)
+    return {applied(one) for one in ATOMS[atom](spot, evidence)}

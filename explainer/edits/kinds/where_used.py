@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from explainer.bindings import registered
 from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed, deleted, joined
 from explainer.edits.place import Place
@@ -88,10 +89,7 @@ def _attribute(statement: ast.AST) -> tuple[str, ast.expr | None]:
         target = statement.targets[0]
         own = of_self(target)
         return (target.attr, statement.value) if own else ("", None)  # type: ignore[attr-defined]
-    call = getattr(statement, "value", None)
-    if isinstance(call, ast.Call) and called(call) == "register_buffer" and len(call.args) > 1:
-        return str(getattr(call.args[0], "value", "")), call.args[1]
-    return "", None
+    return registered(getattr(statement, "value", None)) or ("", None)
 
 
 def _reads(node: ast.AST, name: str) -> bool:

@@ -49,7 +49,7 @@ ATOMS: dict[str, Atom] = {
     "dimension": literals.dimension,
     "solved": literals.solved,
     "name": names.name,
-    "derived": names.derived,
+    "derived": prepared.derived,
     "whole": names.whole,
     "size": names.size,
     "measure": names.measure,

@@ -68,6 +68,12 @@ def number(node: ast.AST) -> int | None:
     return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
 
 
+def is_called(spot: Spot, node: ast.AST) -> bool:
+    """Whether a node is what a call calls."""
+    parent = spot.place.source.parent_of(node)
+    return isinstance(parent, ast.Call) and parent.func is node
+
+
 def is_value(spot: Spot, node: ast.expr) -> bool:
     """Whether an expression is read as a value of its own: no function that is called, no owner of an attribute."""
     parent = spot.place.source.parent_of(node)

@@ -104,8 +104,7 @@ def _masks(spot: Spot, evidence: Evidence) -> Iterator[tuple[ast.expr, int]]:
 def _leads(spot: Spot, name: str) -> bool:
     """Whether what a name stands for is put in front, where the function of a place joins it: `cat([name, x])`."""
     function = spot.place.source.function_at(spot.place.span.line)
-    joins = (
-        [one for one in ast.walk(function) if isinstance(one, ast.Call) and called(one) == "cat"] if function else []
-    )
-    rows = [one.args[0].elts for one in joins if one.args and isinstance(one.args[0], (ast.List, ast.Tuple))]
-    return any(isinstance(row[0], ast.Name) and row[0].id == name for row in rows if row)
+    nodes = ast.walk(function) if function is not None else ()
+    given = [one.args[0] for one in nodes if isinstance(one, ast.Call) and called(one) == "cat" and one.args]
+    firsts = [one.elts[0] for one in given if isinstance(one, (ast.List, ast.Tuple)) and one.elts]
+    return any(isinstance(one, ast.Name) and one.id == name for one in firsts)

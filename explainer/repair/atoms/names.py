@@ -6,16 +6,16 @@ import ast
 import functools
 import itertools
 import re
-import sys
 from collections.abc import Iterator, Mapping
 
-from explainer.bindings import only_value, targets_of
+from explainer.bindings import targets_of
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
 from explainer.repair.atoms.common import (
     expressions,
     integer,
     integers,
+    is_called,
     lengths,
     measured,
     number,
@@ -66,37 +66,6 @@ def _beside(spot: Spot, node: ast.Name) -> set[str]:
     return set(given) if len(set(given)) == len(given) else set()
 
 
-def derived(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`weights(y)` -> `weights(y_train)`, behind `x_train, y_train = split(x, y)`: what was made of a value, for it.
-
-    And the other way: `freeze(task)` -> `freeze(net)`, behind `task = Task(net)`.
-    """
-    for node in expressions(spot):
-        if isinstance(node, ast.Name) and not _is_called(spot, node) and node.id not in spot.place.source.imported:
-            for other in _wrapped(spot, evidence, node) if spot.role == "before" else ():
-                yield Offer("derived", spot, node, other, "wrapped", -0.5)
-            for at, other in enumerate(one for one in _made_of(spot, node) if _has(spot, node, one)):
-                yield Offer("derived", spot, node, other, "derived", 0.1 * at)
-
-
-def _wrapped(spot: Spot, evidence: Evidence, node: ast.Name) -> list[str]:
-    """The names that an object of a class of the program's own was made of."""
-    made = only_value(spot.place.source.scope_at(node.lineno), node.id)
-    if not isinstance(made, ast.Call) or made.lineno >= node.lineno:
-        return []
-    nodes = (one for source in evidence.sources_seen() for one in source.nodes())
-    own = any(isinstance(one, ast.ClassDef) and one.name == called(made) for one in nodes)
-    return [one.id for one in made.args if isinstance(one, ast.Name)] if own else []
-
-
-def _has(spot: Spot, node: ast.Name, other: str) -> bool:
-    """Whether another value has what is read of a name there, as far as it is known to be a tensor."""
-    above = spot.place.source.parent_of(node)
-    if not isinstance(above, ast.Attribute) or not isinstance(spot.scope.get(other), list):
-        return True
-    return hasattr(sys.modules["torch"].Tensor, above.attr) if "torch" in sys.modules else True
-
-
 def whole(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`planes` -> `planes * expansion`, `size - 1` -> `pad`: what its function computes of the same number elsewhere.
 
@@ -106,7 +75,7 @@ def whole(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     if scope is None:
         return
     for node in expressions(spot):
-        plain = isinstance(node, (ast.Name, ast.Attribute)) and not _is_called(spot, node)
+        plain = isinstance(node, (ast.Name, ast.Attribute)) and not is_called(spot, node)
         if (plain or isinstance(node, ast.BinOp)) and not _inside(spot, node) and not _decides(spot, node):
             for at, other in enumerate(_wholes(spot, scope, node)):
                 yield Offer("whole", spot, node, other, "whole", 0.2 * at)
@@ -132,21 +101,6 @@ def _wholes(spot: Spot, scope: ast.AST, node: ast.expr) -> list[str]:
 def _sums(scope: ast.AST) -> tuple[ast.BinOp, ...]:
     """The products, sums and quotients of a function."""
     return tuple(one for one in ast.walk(scope) if isinstance(one, ast.BinOp) and isinstance(one.op, _OF_SIZES))
-
-
-def _made_of(spot: Spot, node: ast.Name) -> list[str]:
-    """The names that were given values made of a name's, above in its function or file, the last first."""
-    scope = spot.place.source.scope_at(node.lineno)
-    above = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and (one.end_lineno or 0) < node.lineno]
-    made = [one for one in above if isinstance(one.value, ast.Call) and node.id in loaded(one.value)]
-    names = [name for one in reversed(made) for name in sorted(stored(one)) if name != node.id]
-    names.sort(key=lambda name: not name.startswith(node.id))
-    return list(dict.fromkeys(names))[:_DERIVED]
-
-
-def _is_called(spot: Spot, node: ast.expr) -> bool:
-    parent = spot.place.source.parent_of(node)
-    return isinstance(parent, ast.Call) and parent.func is node
 
 
 def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -380,10 +334,7 @@ def _is_field(spot: Spot, node: ast.AST) -> bool:
         or not isinstance(node.value, ast.Name)
     ):
         return False
-    parent = spot.place.source.parent_of(node)
-    return (
-        not (isinstance(parent, ast.Call) and parent.func is node) and node.value.id not in spot.place.source.imported
-    )
+    return not is_called(spot, node) and node.value.id not in spot.place.source.imported
 
 
 def _measures(node: ast.AST) -> bool:

@@ -1,20 +1,24 @@
-"""What was made for a value and left out: an encoder fitted to it, a function of the program that nothing calls."""
+"""What was made for a value, or of it, and left out: an encoder fitted to it, a function that nothing calls, a part."""
 
 from __future__ import annotations
 
 import ast
 import functools
 import re
+import sys
 from collections.abc import Iterator
 
+from explainer.bindings import only_value
 from explainer.edits.evidence import Evidence
-from explainer.repair.atoms.common import expressions, is_value, text
+from explainer.repair.atoms.common import expressions, is_called, is_value, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import Source, called
+from explainer.source import Source, called, loaded, stored
 
 #: What something that is fitted to a value does to it where the program does not say.
 _APPLIES = "transform"
+#: How many names of what was made of a value there are.
+_MOST = 4
 
 
 def prepared(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -105,3 +109,43 @@ def _unread(sources: tuple[Source, ...]) -> list[tuple[Source, ast.FunctionDef]]
         for home, node in tops
         if isinstance(node, ast.FunctionDef) and _takes(node) == 1 and not node.decorator_list and node.name not in read
     ]
+
+
+def derived(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`weights(y)` -> `weights(y_train)`, behind `x_train, y_train = split(x, y)`: what was made of a value, for it.
+
+    And the other way: `freeze(task)` -> `freeze(net)`, behind `task = Task(net)`.
+    """
+    for node in expressions(spot):
+        if isinstance(node, ast.Name) and not is_called(spot, node) and node.id not in spot.place.source.imported:
+            for other in _wrapped(spot, evidence, node) if spot.role == "before" else ():
+                yield Offer("derived", spot, node, other, "wrapped", -0.5)
+            for at, other in enumerate(one for one in _made_of(spot, node) if _has(spot, node, one)):
+                yield Offer("derived", spot, node, other, "derived", 0.1 * at)
+
+
+def _wrapped(spot: Spot, evidence: Evidence, node: ast.Name) -> list[str]:
+    """The names that an object of a class of the program's own was made of."""
+    made = only_value(spot.place.source.scope_at(node.lineno), node.id)
+    if not isinstance(made, ast.Call) or made.lineno >= node.lineno:
+        return []
+    own = any(isinstance(one.node, ast.ClassDef) for one in evidence.defined(called(made)))
+    return [one.id for one in made.args if isinstance(one, ast.Name)] if own else []
+
+
+def _has(spot: Spot, node: ast.Name, other: str) -> bool:
+    """Whether another value has what is read of a name there, as far as it is known to be a tensor."""
+    above = spot.place.source.parent_of(node)
+    if not isinstance(above, ast.Attribute) or not isinstance(spot.scope.get(other), list):
+        return True
+    return hasattr(sys.modules["torch"].Tensor, above.attr) if "torch" in sys.modules else True
+
+
+def _made_of(spot: Spot, node: ast.Name) -> list[str]:
+    """The names that were given values made of a name's, above in its function or file, the last first."""
+    scope = spot.place.source.scope_at(node.lineno)
+    above = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and (one.end_lineno or 0) < node.lineno]
+    made = [one for one in above if isinstance(one.value, ast.Call) and node.id in loaded(one.value)]
+    names = [name for one in reversed(made) for name in sorted(stored(one)) if name != node.id]
+    names.sort(key=lambda name: not name.startswith(node.id))
+    return list(dict.fromkeys(names))[:_MOST]

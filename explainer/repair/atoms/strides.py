@@ -75,21 +75,20 @@ def multiple(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                  for name, value in named_values(one)]  # fmt: skip
     known = [name for name, value in (*integers(spot).items(), *constants) if value == groups] or [str(groups)]
     for node in expressions(spot):
-        rounds = isinstance(node, ast.Call) and called(node) == "round" and len(node.args) == 1
-        if integer(spot, node) not in (size, None if rounds else size) or not isinstance(node, (ast.Call, ast.BinOp)):
-            continue
-        own = spot.place.source.text(node)
+        worth, rounds = integer(spot, node), isinstance(node, ast.Call) and called(node) == "round"
         for at, name in enumerate(known[:2]):
-            if rounds and isinstance(node, ast.Call):
-                inner = as_primary(spot.place.at(node.args[0])) if _sums(node.args[0]) else ast.unparse(node.args[0])
-                yield Offer("multiple", spot, node, f"round({inner} / {name}) * {name}", "rounded", 0.1 * at)
-            else:
-                whole = f"({own})" if isinstance(node, ast.BinOp) else own
+            if rounds and len(node.args) == 1 and worth in (size, None):  # type: ignore[attr-defined]
+                new = f"round({_factor(spot, node.args[0])} / {name}) * {name}"  # type: ignore[attr-defined]
+                yield Offer("multiple", spot, node, new, "rounded", 0.1 * at)
+            elif isinstance(node, (ast.Call, ast.BinOp)) and worth == size:
+                whole = as_primary(spot.place.at(node))
                 yield Offer("multiple", spot, node, f"{whole} // {name} * {name}", "down", 0.2 + 0.1 * at)
 
 
-def _sums(node: ast.AST) -> bool:
-    return isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub))
+def _factor(spot: Spot, node: ast.expr) -> str:
+    """The source of what is to be divided: a sum in parentheses."""
+    sums = isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub))
+    return as_primary(spot.place.at(node)) if sums else ast.unparse(node)
 
 
 def _divided(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
