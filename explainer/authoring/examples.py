@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from types import TracebackType
@@ -38,8 +38,21 @@ class Runner:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._process is not None:
-            self._process.communicate(timeout=SECONDS)
+        """End it by a word, not by the end of its pipes: a fork of ours or of an example's may hold those open."""
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            return
+        with suppress(OSError):
+            process.stdin.write("\n")
+            process.stdin.flush()
+        try:
+            process.wait(timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        for pipe in (process.stdin, process.stdout):
+            with suppress(OSError):
+                pipe.close()
 
     def run(
         self,

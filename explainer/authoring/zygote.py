@@ -29,12 +29,14 @@ _PARTS = ("edits", "oracle", "probes", "repair", "replay", "training")
 
 
 def main() -> None:
-    """Load what examples need, and the modules that arguments name; answer requests until standard input ends."""
+    """Load what examples need, and the modules that arguments name; answer requests until an empty line, or the end."""
     replies = os.fdopen(os.dup(1), "w")
     null = os.open(os.devnull, os.O_RDWR)
     os.dup2(null, 1)
     _warm()
     for line in sys.stdin:
+        if not line.strip():
+            return
         replies.write(json.dumps(_answer(json.loads(line))) + "\n")
         replies.flush()
 

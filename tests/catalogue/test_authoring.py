@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -295,3 +298,16 @@ def test_an_error_names_the_pack_that_could_not_be_read(tmp_path):
     assert "no such folder" in broken_packs((tmp_path / "absent",))
     assert "is no YAML" in broken_packs((tmp_path,))
     assert broken_packs(()) == ""
+
+
+def test_a_runner_ends_although_a_fork_holds_its_pipes_open():
+    """A worker that a test's program left running must not make the whole suite fail at its end."""
+    with Runner() as runner:
+        assert runner.run("x = 1")["outcome"] == "ended"
+        holder = os.fork()
+        if holder == 0:
+            time.sleep(600)
+            os._exit(0)
+    os.kill(holder, signal.SIGKILL)
+    os.waitpid(holder, 0)
+    assert runner._process.returncode == 0
