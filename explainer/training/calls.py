@@ -53,7 +53,7 @@ REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 #: Losses of each value beside its own target.
 ELEMENTWISE = (*REGRESSION, "binary_cross_entropy", "binary_cross_entropy_with_logits")
 #: Calls that are looked at although they give no tensor.
-NOTED = frozenset(("item", "tolist", "numpy", "__setitem__"))
+NOTED = frozenset(("item", "tolist", "numpy", "__float__", "__setitem__"))
 Look = Callable[[Deep, Call], None]
 LOOKS: dict[str, list[Look]] = {}
 

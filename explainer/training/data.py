@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from explainer.training import growth
+from explainer.training import collating, growth
 from explainer.training.inspect import fingerprint, labels_of
 from explainer.training.sampling import FIRST
 from explainer.training.sites import frames, key
@@ -145,6 +145,7 @@ def _iterated(watcher: Any, loader: Any, iterator: Any) -> None:
         entry["kept"] = _generator(loader.dataset) if entry["workers"] > 1 else None
     if not entry["workers"]:  # a worker writes into copies of its own
         _look_into(watcher, loader.dataset, entry)
+        collating.install(watcher, iterator)
     entry["begun"] += 1
     entry["began"] = watcher.notes.steps
     entry["backwards"], entry["turn"] = watcher.notes.counts["backward"], 0

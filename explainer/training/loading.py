@@ -20,6 +20,7 @@ from explainer.training.looks import (  # noqa: F401
     positions,
     precision,
     quantiles,
+    reading,
     runs,
     sequences,
     shifts,

@@ -20,6 +20,8 @@ class Seen:
     strays: ById = field(default_factory=dict)  # holding: parameters in a graph that no optimizer holds
     orphans: ById = field(default_factory=dict)  # holding: what an optimizer holds and no model has any more
     ungraded: ById = field(default_factory=dict)  # holding: what an optimizer holds and no loss reaches
+    collated: dict[Any, list[Any]] = field(default_factory=dict)  # collating: parts of batches that stand apart
+    read: dict[Any, dict[str, Any]] = field(default_factory=dict)  # reading: weights behind numbers read, by place
     leaves: list[set[int]] = field(default_factory=list)  # inspect: of the last losses
     divided: ByPlace = field(default_factory=dict)  # inspect: by what a loss is divided before its backward
     clips: list[dict[str, Any]] = field(default_factory=list)  # rates: what gradients were clipped to

@@ -26,6 +26,7 @@ NAMES = (
     "orders",
     "projections",
     "resorted",
+    "collated",
     "switches",
     "padded",
     "kept",

@@ -33,6 +33,9 @@ def sorted_alone(watcher: Any) -> Iterator[Finding]:
 
 def _in_scope(source: Source, scope: Any) -> Iterator[Finding]:
     unzipped = {name: part for statement in scope.body for name, part in _unzipped(source, statement)}
+    unzipped |= {name: Part(part.whole, part.place, name) for statement in scope.body
+                 if isinstance(statement, ast.Assign) and (part := _projected(source, statement.value)) is not None
+                 for name in _targets(source, statement) if name.isidentifier()}  # fmt: skip
     for statement in scope.body:
         for call in ast.walk(statement):
             if not isinstance(call, ast.Call) or called(call) != "sorted" or not call.args:
@@ -41,12 +44,13 @@ def _in_scope(source: Source, scope: Any) -> Iterator[Finding]:
             others = _others(source, scope, unzipped, part) if part is not None else []
             if part is None or not others:
                 continue
-            edits = _whole_sorted(source, scope, call, part)
+            edits = _whole_sorted(source, scope, statement, call, part)
             names = {
                 "one": ", ".join(_targets(source, statement)) or source.text(call),
                 "other": ", ".join(others),
                 "whole": part.whole,
                 "text": source.text(call),
+                "batches": 0,
             }
             attempts = (Attempt("whole", edits, names),)
             yield Finding("sorted-apart", names, source.span(call), attempts, proved=False, seen=True, weight=8)
@@ -96,7 +100,7 @@ def _targets(source: Source, statement: ast.stmt) -> list[str]:
     return [source.text(one) for one in statement.targets] if isinstance(statement, ast.Assign) else []
 
 
-def _whole_sorted(source: Source, scope: Any, call: ast.Call, part: Part) -> Any:
+def _whole_sorted(source: Source, scope: Any, statement: Any, call: ast.Call, part: Part) -> Any:
     """The samples sorted before they are taken apart, and their part taken as it comes."""
     first = next((one for one in scope.body if _reads(one, part.whole)), None)
     given = {keyword.arg: keyword.value for keyword in call.keywords}
@@ -108,7 +112,9 @@ def _whole_sorted(source: Source, scope: Any, call: ast.Call, part: Part) -> Any
         key = f"{source.text(by)}({key})" if isinstance(by, ast.Name) else f"({source.text(by)})({key})"
     turned = f", reverse={source.text(given['reverse'])}" if "reverse" in given else ""
     text = f"{part.whole} = sorted({part.whole}, key=lambda each: {key}{turned})"
-    return rewrite.together(source, rewrite.before(source, first, text), rewrite.replaced(source, call, part.taken))
+    same = getattr(statement, "value", None) is call and _targets(source, statement) == [part.taken]
+    own = rewrite.without(source, statement) if same else rewrite.replaced(source, call, part.taken)
+    return rewrite.together(source, rewrite.before(source, first, text), own)
 
 
 def _reads(statement: ast.stmt, name: str) -> bool:

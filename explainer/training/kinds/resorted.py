@@ -37,7 +37,7 @@ def sorted_apart(watcher: Any) -> Iterator[Finding]:
                 others = [name for name in _together(scope, one) if name not in (*one.rows, one.of)]
                 attempts = [*_also(source, one, others), *([] if others else _restored(source, scope, one))]
                 if attempts:
-                    names = {"one": one.rows[0], "text": source.text(one.made.value), "whole": "",
+                    names = {"one": one.rows[0], "text": source.text(one.made.value), "whole": "", "batches": 0,
                              "other": ", ".join(others[:1]), **attempts[0].names}  # fmt: skip
                     yield Finding("sorted-apart", names, attempts[0].culprit, tuple(attempts), proved=False,
                                   seen=True, weight=8)  # fmt: skip

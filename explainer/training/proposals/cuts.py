@@ -33,8 +33,10 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
     entries = [one for one in entries if one["name"]]
     still = _still(watcher)
     cuts = {(seen.site[0].file, seen.site[0].line) for seen, _ in watcher.notes.of("graph-cut") if seen.site}
+    cuts |= (read := _read(watcher, {id(one["of"]()) for one in entries}))
     found = [(source, *one) for source in program_sources(watcher) for one in _cuts(source)]
     at = {id(node): (source.file, node.lineno) for source, node, _, _ in found}  # type: ignore[attr-defined]
+    mended = {(source.file, one.start_line) for source, _, kind, edits in found if kind != "reading" for one in edits}
     drawn = {at[id(node)] for _, node, kind, _ in found if kind in _WITHIN} & cuts
     flat = [seen for seen, times in watcher.notes.of("term-without-gradient") if times > 2]
     if not entries and not drawn and not flat and (not cuts or not learned(watcher) < 0.5):
@@ -51,6 +53,8 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
     attempts = []
     for source, node, kind, edits in found:
         place = at[id(node)]
+        if kind == "reading" and (place not in read or place in mended):
+            continue
         if edits and (place in drawn or (kind not in _WITHIN and (entries or place in cuts))):
             text = source.text(node).split("\n")[0]
             told = {"text": text, "kind": kind, "line": place[1]}
@@ -77,6 +81,12 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
             proved=still is not None and bool(cuts),
             seen=bool(entries or drawn or flat),
         )
+
+
+def _read(watcher: Any, missing: set[int]) -> set[tuple[str, int]]:
+    """Where numbers were read off what hangs on weights that no gradient reaches."""
+    sites = [one["site"][0] for one in watcher.read.values() if one["behind"] & missing]
+    return {(one.file, one.line) for one in sites}
 
 
 def _compared(watcher: Any) -> Iterator[Attempt]:
@@ -174,8 +184,18 @@ def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:
                 if "no_grad" in source.text(one) and _hands_on(source, node):
                     yield one, "no_grad", rewrite.replaced(source, one, "torch.enable_grad()")
             yield from _made_leaves(source, node) if node.name != "__init__" else ()
+        elif isinstance(node, ast.Call) and (tensor := _tensor_read(node)) is not None:
+            yield node, "reading", rewrite.replaced(source, node, rewrite.operand(source, tensor))
         elif isinstance(node, ast.Call) and source.text(node.func) in _COPIES and len(node.args) == 1:
             yield node, called(node), _not_copied(source, node)
+
+
+def _tensor_read(call: ast.Call) -> ast.expr | None:
+    """What `x.item()`, `x.tolist()` and `float(x)` read numbers off."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ("item", "tolist") and not call.args:
+        return call.func.value
+    plain = isinstance(call.func, ast.Name) and call.func.id == "float" and len(call.args) == 1
+    return call.args[0] if plain else None
 
 
 def _made_leaves(source: Source, function: ast.FunctionDef) -> Iterator[tuple[ast.AST, str, Any]]:
