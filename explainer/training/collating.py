@@ -19,7 +19,7 @@ Values = list[torch.Tensor]
 def install(watcher: Any, iterator: Any) -> None:
     """Compare the first batches that an iterator in this process makes with the samples that they are made of."""
     fetcher = getattr(iterator, "_dataset_fetcher", None)
-    own = getattr(fetcher, "collate_fn", None)
+    own: Any = getattr(fetcher, "collate_fn", None)
     code = getattr(own, "__code__", None)
     if fetcher is None or code is None or "site-packages" in code.co_filename:
         return
@@ -90,7 +90,7 @@ def _begins(row: torch.Tensor, value: torch.Tensor) -> bool:
     return 0 < many <= row.numel() and torch.equal(row[:many], value) and bool((row[many:] == row[-1]).all())
 
 
-def _parts(samples: list[Any]) -> Iterator[Values | None]:
+def _parts(samples: Any) -> Iterator[Values | None]:
     first = samples[0]
     keys: Any = first.keys() if isinstance(first, dict) else range(len(first)) if _listed(first) else ()
     for key in keys:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -97,6 +98,7 @@ def _entry(watcher: Any, of: Any) -> dict[str, Any]:
         "stepped_at": (),
         "optimizer": None,
         "told": [],
+        "factors": [],
     }
     optimizer = getattr(of, "optimizer", None)
     if optimizer is not None:
@@ -108,7 +110,28 @@ def _entry(watcher: Any, of: Any) -> dict[str, Any]:
 def _made(watcher: Any, args: Any) -> None:
     entry = _entry(watcher, args[0])
     entry["site"] = frames()
+    entry["factors"] = [told for one in getattr(args[0], "lr_lambdas", ()) if (told := _factor(one, args[0].base_lrs))]
     entry["steps"] = 0  # a scheduler takes a step of its own when it is made
+
+
+def _factor(function: Any, rates: list[float]) -> tuple[Any, frozenset[str]] | None:
+    """The code of a function that gives a factor, and how it reads numbers that are the optimizer's own rate."""
+    plain = function if hasattr(function, "__code__") else vars(type(function)).get("__call__")
+    if not hasattr(plain, "__code__"):
+        return None
+    known = inspect.getclosurevars(plain)
+    held = {**known.globals, **known.nonlocals, "self": function}
+    return plain.__code__, frozenset(text for name, value in held.items() for text in _reads(name, value, rates))
+
+
+def _reads(name: str, value: Any, rates: list[float]) -> Iterator[str]:
+    """How a program may read numbers among some of a value that it has under a name: it, its attributes, its items."""
+    if isinstance(value, float) and value in rates:
+        yield name
+    items = value.items() if isinstance(value, dict) else ()
+    yield from (f"{name}[{key!r}]" for key, one in items if isinstance(one, float) and one in rates)
+    attributes = getattr(value, "__dict__", {}).items()
+    yield from (f"{name}.{key}" for key, one in attributes if isinstance(one, float) and one in rates)
 
 
 def _stepped(watcher: Any, args: Any, kwargs: Any) -> None:

@@ -30,7 +30,7 @@ def drawn_again(watcher: Any) -> Iterator[Finding]:
     prints = [repeated(root) for root in watcher.notes.roots.values() if root.get("anew", 0) >= 4]
     batch = next((one for one in prints if one is not None), None)
     if batch is not None:
-        yield from _begun_again([*_called(watcher), *_written(watcher)], {"how": "seed", "size": batch[0][0]})
+        yield from _begun_again(watcher, [*_called(watcher), *_written(watcher)], {"how": "seed", "size": batch[0][0]})
 
 
 @finder
@@ -42,7 +42,7 @@ def drawn_alike_in_epochs(watcher: Any) -> Iterator[Finding]:
         rows = first[0][0][0] if alike and first[0] is not None else 0
         if batches and 0 < batches * rows < _PART * samples:
             about = {"how": "epoch", "size": batches * rows, "batches": batches, "samples": samples}
-            yield from _begun_again(_ordering(entry["orders"]), {**about, "begun": entry["begun"]})
+            yield from _begun_again(watcher, _ordering(entry["orders"]), {**about, "begun": entry["begun"]})
 
 
 @finder
@@ -52,7 +52,7 @@ def alike_views(watcher: Any) -> Iterator[Finding]:
         twins = [one["size"] for one in entry["first"] if one["twins"]]
         if len(twins) >= _LOOKED and len(twins) == len(entry["first"]) and entry["learned"]:
             places = [one for source in program_sources(watcher) for one in _seeded_in(source, entry["data"])]
-            yield from _begun_again(places, {"how": "views", "size": twins[0]})
+            yield from _begun_again(watcher, places, {"how": "views", "size": twins[0]})
 
 
 def _seeded_in(source: Source, name: str) -> Iterator[Place]:
@@ -77,15 +77,16 @@ def _ordering(codes: list[Any]) -> list[Place]:
     return [(source, call, ()) for source, scope in scopes for call in _seeding(scope)]
 
 
-def _begun_again(found: list[Place], about: dict[str, Any]) -> Iterator[Finding]:
+def _begun_again(watcher: Any, found: list[Place], about: dict[str, Any]) -> Iterator[Finding]:
     """The finding on batches that repeat, with each place where a generator begins that may do it."""
+    sources = list(program_sources(watcher))
     places: dict[Any, Place] = {}
     for one in found:
         places.setdefault((one[0].file, one[1].lineno), one)
     attempts: list[Attempt] = []
     for source, call, site in places.values():
         names = {"text": source.text(call)}
-        made = [("once", _once(source, call, site)), ("advance", _advanced(source, call))]
+        made = [("once", _once(source, call, site)), ("advance", _advanced(sources, source, call))]
         if about["how"] == "views" and called(call) in _UNSEEDED:
             made.append(("unseeded", rewrite.replaced(source, call, f"{source.text(call.func)}()")))
         attempts += [Attempt(id, edits, names, source.span(call)) for id, edits in made]
@@ -173,19 +174,23 @@ def _beside(source: Source, function: Any, own: ast.Assign) -> Any:
     return rewrite.together(source, put, rewrite.replaced(source, own.value, kept))
 
 
-def _advanced(source: Source, call: ast.Call) -> Any:
+def _advanced(sources: list[Source], own: Source, call: ast.Call) -> Any:
     """Another seed at each step, where a call in a counting loop gives the seed to the function that uses it."""
-    function, seed = source.function_at(call.lineno), call.args[0] if call.args else call.keywords[0].value
+    function, seed = own.function_at(call.lineno), call.args[0] if call.args else call.keywords[0].value
     plain = [one.arg for one in function.args.args] if function is not None else []
     if function is None or not isinstance(seed, ast.Name) or seed.id not in plain:
         return ()
     place = plain.index(seed.id) - (plain[0] == "self")
-    for node in source.nodes():
-        if isinstance(node, ast.Call) and called(node) == function.name:
-            given, loop = rewrite.argument(node, seed.id, place), outermost(source, node.lineno)
-            counted = (
-                isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and isinstance(loop.iter, ast.Call)
-            )
-            if given is not None and counted and called(loop.iter) == "range" and trains(source, loop):
-                return rewrite.replaced(source, given, f"{source.text(given)} + {loop.target.id}")
+    for source in sources:
+        for node in source.nodes():
+            if isinstance(node, ast.Call) and called(node) == function.name:
+                given, loop = rewrite.argument(node, seed.id, place), outermost(source, node.lineno)
+                if given is not None and _counts(loop) and trains(source, loop):
+                    return rewrite.replaced(source, given, f"{source.text(given)} + {loop.target.id}")
     return ()
+
+
+def _counts(loop: Any) -> bool:
+    """Whether a loop counts its turns in a name."""
+    counted = isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) and isinstance(loop.iter, ast.Call)
+    return counted and called(loop.iter) == "range"

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import Source, stored
+from explainer.source import Source, source_of
 from explainer.training import rewrite
 from explainer.training.directions import better_by_rising
 from explainer.training.finding import Attempt, Finding, finder
@@ -71,46 +71,48 @@ def rate_for_factor(watcher: Any) -> Iterator[Finding]:
         base, top = one.settings.get("lr", 0.0), max((rate for rate, _ in one.rates), default=0.0)
         if making is None or found is None or given is None or not 0 < top < _WHOLE * base:
             continue
-        source, rate = making[0], found[0].text(given)
-        functions = _lambdas(*making)
-        reads = [node for one in functions for node in ast.walk(one) if _is_read(source, node, rate)]
-        factors = [(node, other) for function in functions for node, other in _products(source, function, rate)]
-        if reads:
-            edits = rewrite.together(source, *(rewrite.replaced(source, node, text) for node, text in factors))
-            whole = [Attempt("factor", edits, {"rate": rate}, source.span(factors[0][0]))] if factors else []
-            own = Attempt("base", rewrite.replaced(found[0], given, "1.0"), {"rate": rate}, found[0].span(found[1]))
-            attempts = (*(whole if len(factors) == len(reads) else ()), own)
-            names = {"rate": rate, "base": plain(base), "top": plain(top), "line": making[1].lineno}
-            culprit = source.span(reads[0])
-            yield Finding("rate-for-factor", names, culprit, attempts, proved=False, seen=True, weight=9)
+        rate = found[0].text(given)
+        own = Attempt("base", rewrite.replaced(found[0], given, "1.0"), {"rate": rate}, found[0].span(found[1]))
+        names = {"rate": rate, "base": plain(base), "top": plain(top), "line": making[1].lineno}
+        for source, function, texts in _functions(entry):
+            reads = [node for node in ast.walk(function) if _is_rate(node, texts, base)]
+            if reads:
+                whole = _without_rate(source, function, reads)
+                told = {**names, "rate": source.text(reads[0])}
+                culprit = whole[0].culprit if whole else source.span(reads[0])
+                yield Finding("rate-for-factor", told, culprit, (*whole, own), proved=False, seen=True, weight=9)
 
 
-def _lambdas(source: Source, making: ast.Call) -> list[ast.AST]:
-    """The functions that a LambdaLR is given, one that another makes with that."""
-    given = rewrite.argument(making, "lr_lambda", 1)
-    given = given.func if isinstance(given, ast.Call) else given
-    name = source.text(given).rpartition(".")[2] if given is not None else ""
-    own = [one for one in source.nodes() if isinstance(one, ast.FunctionDef) and one.name == name]
-    named = [one.value for one in source.nodes() if isinstance(one, ast.Assign) and name in stored(one)]
-    return [*own, *(one for one in (given, *named) if isinstance(one, ast.Lambda))]
+def _without_rate(source: Source, function: ast.AST, reads: list[Any]) -> list[Attempt]:
+    """The factor alone, where the rate is read in products only."""
+    factors = list(_products(source, function, reads))
+    edits = rewrite.together(source, *(rewrite.replaced(source, node, text) for node, text in factors))
+    names = {"rate": source.text(reads[0])}
+    return [Attempt("factor", edits, names, source.span(factors[0][0]))] if len(factors) == len(reads) else []
 
 
-def _is_read(source: Source, node: ast.AST, rate: str) -> bool:
-    """Whether an expression is the optimizer's own rate."""
-    written = isinstance(node, ast.Constant) or isinstance(getattr(node, "ctx", None), ast.Load)
-    return written and isinstance(node, ast.expr) and _last(source.text(node)) == _last(rate)
+def _functions(entry: dict[str, Any]) -> Iterator[tuple[Source, ast.AST, frozenset[str]]]:
+    """The functions that a LambdaLR was given, as they stand in the program, and how they read the rate."""
+    for code, texts in entry["factors"]:
+        source, line = source_of(code.co_filename), code.co_firstlineno
+        lambdas = [one for one in source.nodes() if isinstance(one, ast.Lambda) and one.lineno == line]
+        function = lambdas[0] if code.co_name == "<lambda>" and lambdas else source.function_at(line)
+        if function is not None:
+            yield source, function, texts
 
 
-def _products(source: Source, function: ast.AST, rate: str) -> Iterator[tuple[ast.BinOp, str]]:
+def _is_rate(node: ast.AST, texts: frozenset[str], base: float) -> bool:
+    """Whether an expression is the optimizer's own rate, by its value."""
+    if isinstance(node, ast.Constant):
+        return type(node.value) is float and node.value == base
+    return isinstance(getattr(node, "ctx", None), ast.Load) and ast.unparse(node) in texts
+
+
+def _products(source: Source, function: ast.AST, reads: list[Any]) -> Iterator[tuple[ast.BinOp, str]]:
     """The products with the optimizer's own rate, and what is left without it."""
     for node in ast.walk(function):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
-            if _last(source.text(node.left)) == _last(rate):
+            if node.left in reads:
                 yield node, rewrite.operand(source, node.right)
-            elif _last(source.text(node.right)) == _last(rate):
+            elif node.right in reads:
                 yield node, rewrite.operand(source, node.left)
-
-
-def _last(name: str) -> str:
-    """What a setting is called whatever the object is called that holds it: `lr` of `cfg.lr` and `self.config.lr`."""
-    return name if name[:1].isdigit() else name.rpartition(".")[2]
