@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-from explainer.source import Source, called
+from explainer.source import Source, called, loaded
 from explainer.training import rewrite
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.kinds.losses import Place, shown
 from explainer.training.kinds.strength import plain
 from explainer.training.looks.fits import learned
-from explainer.training.sites import key
+from explainer.training.sites import key, statement
 from explainer.training.sources import program_sources
 
 #: The share of its first value that such a loss has not lost; what bounds a value from below.
@@ -49,10 +49,35 @@ def log_of_guard(watcher: Any) -> Iterator[Finding]:
             continue
         found = rewrite.call_in(seen.site[0])
         guard = f"{seen.data['guard']:g}"
-        attempts = tuple(_summed(found, seen.data["product"], guard)) if found is not None else ()
+        product, recursion = seen.data["product"], seen.data["recursion"]
+        made = _rescaled if recursion else _summed
+        attempts = tuple(made(found, product, guard)) if found is not None else ()
         text = found[0].text(found[1]) if found is not None else "log"
-        names = {**seen.data, "text": text, "guard": guard, "looked": times}
-        yield Finding("log-of-guard", names, shown(found, seen.site[0]), attempts, weight=8)
+        turned = statement(product[0]) if recursion else None
+        again = turned[0].text(turned[1]) if turned is not None else ""
+        names = {**seen.data, "text": text, "guard": guard, "looked": times, "again": again, "new": ""}
+        culprit = turned[0].span(turned[1]) if turned is not None else shown(found, seen.site[0])
+        yield Finding("log-of-guard", names, culprit, attempts, weight=8)
+
+
+def _rescaled(found: Place, site: Any, guard: str) -> Iterator[Attempt]:
+    """A recursion of products brought back to a sum of 1 at each turn, with the logarithms of the sums kept."""
+    own = statement(site[0])
+    loop = rewrite.loop_around(*own) if own is not None else None
+    name = own[0].text(own[1].targets[0]) if own is not None and isinstance(own[1], ast.Assign) else ""
+    source, log = found
+    if loop is None or own is None or own[0] is not source or not name.isidentifier() or log.lineno < loop.lineno:
+        return
+    if name not in loaded(own[1]) or name not in loaded(log):
+        return
+    new = f"{name} = {name} / total"
+    lines = [f"total = {name}.sum(-1, keepdim=True)", new, "logs = logs + total.squeeze(-1).log()"]
+    put = rewrite.before(source, own[1], "\n".join(lines))
+    begun = rewrite.before(source, loop, "logs = 0.0")
+    edits = rewrite.together(source, begun, put, rewrite.replaced(source, log, f"({source.text(log)} + logs)"))
+    if edits and not {"total", "logs"} & {one.id for one in ast.walk(source.scope_at(log.lineno))
+                                          if isinstance(one, ast.Name)}:  # fmt: skip
+        yield Attempt("rescale", edits, {"new": new}, culprit=source.span(own[1]))
 
 
 def _summed(found: Place, site: Any, guard: str) -> Iterator[Attempt]:
