@@ -15,7 +15,10 @@ from explainer.training.search.offer import Offer, leaving_out, replacing
 from explainer.training.sources import program_sources
 
 #: Calls whose dimension says which number of an output counts.
-_CHOICES = ("argmax", "argmin", "max", "softmax", "log_softmax", "topk", "sort")
+_CHOICES = ("argmax", "argmin", "max", "min", "softmax", "log_softmax", "topk", "sort", "argsort")
+#: What takes the largest or the smallest, each with the other; what says which by a keyword, and its usual value.
+_ENDS = {"argmax": "argmin", "argmin": "argmax", "max": "min", "min": "max"}
+_ORDERS = {"topk": ("largest", True), "sort": ("descending", False), "argsort": ("descending", False)}
 #: What is done to a model between its training and its evaluation.
 _DONE = ("load_state_dict", "half", "bfloat16", "to", "copy_", "apply", "requires_grad_")
 
@@ -40,6 +43,9 @@ def offers(watcher: Any) -> Iterator[Offer]:
             elif isinstance(node, ast.Call) and called(node) == "dropout" and not _told(node):
                 yield Offer("replace", source, node, rewrite.with_keyword(source, node, "training", "False"),
                             "dropout(..., training=False)", 0.3)  # fmt: skip
+    inside = [(source, node) for source, one in evaluating for node in ast.walk(one) if isinstance(node, ast.Call)]
+    for source, call in [*inside, *places.afterwards(watcher)]:
+        yield from _other_end(source, call)
     for source, statement in places.statements(watcher, places.LEARNING):
         yield from turned_shares(source, statement)
     for source in program_sources(watcher):
@@ -48,6 +54,22 @@ def offers(watcher: Any) -> Iterator[Offer]:
         yield from slips.fitted(source)
         ran = [one for where, one in evaluating if where is source]
         yield from (replace(one, cost=0.5) for one in slips.in_order(source, ran))
+
+
+def _other_end(source: Source, call: ast.Call) -> Iterator[Offer]:
+    """The smallest in place of the largest, and the other way round: of distances the nearest, of scores the best."""
+    name = called(call)
+    if name in _ENDS and isinstance(call.func, ast.Attribute):
+        end = source.text(call.func)[: -len(name)] + _ENDS[name]
+        yield replacing(source, call.func, end, 0.6)
+    elif name in _ORDERS:
+        keyword, usual = _ORDERS[name]
+        given = rewrite.argument(call, keyword)
+        value = getattr(given, "value", usual) if given is None or isinstance(given, ast.Constant) else None
+        if isinstance(value, bool):
+            edits = rewrite.with_keyword(source, call, keyword, str(not value))
+            new = f"{source.text(call.func)}(..., {keyword}={not value})"
+            yield Offer("replace", source, call, edits, new, 0.4, reason="end")
 
 
 def _told(call: ast.Call) -> bool:

@@ -119,6 +119,23 @@ def not_before(watcher: Any, source: Source) -> set[int]:
     return lines.union(*(range(end + 1, last + 1) for end, last in ends.values()))
 
 
+def afterwards(watcher: Any) -> Iterator[tuple[Source, ast.Call]]:
+    """The calls behind the training in its scope, and in the functions that are called from there and never trained."""
+    learned = {(code.co_filename, line) for (_, line), (code, phase) in watcher.ran.items() if phase & LEARNING}
+    sources, waiting, seen = program_sources(watcher), [], set[int]()
+    for source, loop in training_loops(watcher):
+        body = getattr(source.scope_at(loop.lineno), "body", [])
+        waiting += [(source, one) for one in body if one.lineno > (loop.end_lineno or 0)]
+    while waiting:
+        source, scope = waiting.pop()
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Call) and id(node) not in seen and (source.file, node.lineno) not in learned:
+                seen.add(id(node))
+                yield source, node
+                waiting += [(where, each) for where in sources for each in where.nodes()
+                            if isinstance(each, ast.FunctionDef) and each.name == called(node)]  # fmt: skip
+
+
 def calls(watcher: Any) -> Iterator[tuple[Source, ast.Call]]:
     """All calls of the program."""
     for source in program_sources(watcher):
