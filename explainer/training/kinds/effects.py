@@ -80,7 +80,7 @@ def additions_lost(watcher: Any) -> Iterator[Finding]:
         whole = f"{total}.index_add_(0, {index}, {text})"
         if not seen.data["row"]:
             places = f"({index})" if isinstance(target.slice, ast.Tuple) else f"({index},)"
-            given = f"torch.tensor({text})" if isinstance(value, ast.Constant) else text
+            given = f"{total}.new_tensor({text})" if isinstance(value, ast.Constant) else text
             whole = f"{total}.index_put_({places}, {given}, accumulate=True)"
         attempts = (Attempt("accumulated", rewrite.replaced(source, stated, whole), {"new": whole}),)
         names = {"text": source.text(stated).split("\n")[0], "total": total, "index": index, **seen.data}

@@ -15,7 +15,7 @@ from explainer.training.finding import Attempt, Finding
 from explainer.training.kinds.optimizers import backward_site, name_of
 from explainer.training.looks.fits import learned
 from explainer.training.notes import Optimizing
-from explainer.training.proposals.through import past_choice, past_comparison, past_pick, straight_through
+from explainer.training.proposals.through import negated, past_choice, past_comparison, past_pick, straight_through
 from explainer.training.search import places
 from explainer.training.sites import statement
 from explainer.training.sources import program_sources
@@ -41,7 +41,7 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
     flat = [seen for seen, times in watcher.notes.of("term-without-gradient") if times > 2]
     if not entries and not drawn and not flat and (not cuts or not learned(watcher) < 0.5):
         return  # a cut alone is no fault: targets, critics and carried states are cut on purpose
-    names: dict[str, Any] = {"missing": "", "many": 0, "root": "", "optimizer": ""}
+    names: dict[str, Any] = {"missing": "", "many": 0, "root": "", "optimizer": "", "negated": ""}
     if entries:
         owner = watcher.notes.optimizers[entries[0]["optimizer"]]
         names = {
@@ -49,6 +49,7 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
             "many": len(entries),
             "root": entries[0]["root"],
             "optimizer": name_of(owner),
+            "negated": "",
         }
     attempts = []
     for source, node, kind, edits in found:
@@ -61,6 +62,8 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
             first = (place not in drawn, place not in cuts)
             around = source.parent_of(node)
             turned = straight_through(source, around) if around is not None else ""
+            if around is not None and not turned:
+                turned, told["negated"] = negated(source, around)
             if around is not None and turned:  # kept whole, it would hand on what is not chosen
                 edits = rewrite.replaced(source, around, turned)
                 attempts.append((first, Attempt("past", edits, {**told, "new": turned}, culprit=source.span(around))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,12 +50,29 @@ def past_choice(source: Source, cut: ast.Call) -> Iterator[str]:
 def straight_through(source: Source, node: ast.AST) -> str:
     """`z + (q - z).detach()` for `q + (z - q).detach()`; empty where a node is neither."""
     cut = node.right if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) else None
-    made = cut.func if isinstance(cut, ast.Call) and isinstance(cut.func, ast.Attribute) else None
-    inner = made.value if made is not None and made.attr == "detach" else None
+    inner = _cut_off(cut)
     if not isinstance(node, ast.BinOp) or not isinstance(inner, ast.BinOp) or not isinstance(inner.op, ast.Sub):
         return ""
     one, other = source.text(inner.left), source.text(inner.right)
     return f"{one} + ({other} - {one}).detach()" if source.text(node.left) == other else ""
+
+
+def negated(source: Source, node: ast.AST) -> tuple[str, str]:
+    """`z + (q - z).detach()` for `z.detach() + (q - z)`, where the gradient comes to z negated, and z; else empty."""
+    terms = (node.left, node.right) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add) else ()
+    for one, other in itertools.permutations(terms, 2):
+        inner = _cut_off(one)
+        if inner is not None and isinstance(other, ast.BinOp) and isinstance(other.op, ast.Sub):
+            own = source.text(inner)
+            if source.text(other.right) == own:
+                return f"{own} + ({source.text(other)}).detach()", own
+    return "", ""
+
+
+def _cut_off(node: ast.AST | None) -> ast.expr | None:
+    """What `x.detach()` detaches."""
+    made = node.func if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return made.value if made is not None and made.attr == "detach" else None
 
 
 def past_pick(source: Source, node: ast.AST) -> str:
@@ -88,6 +106,7 @@ def rounded(watcher: Any) -> Iterator[Finding]:
             "missing": ", ".join(one["name"] for one in still[:3]),
             "root": class_name(still[0]["root"]()),
             "many": len(still),
+            "negated": "",
             "optimizer": name_of(watcher.notes.optimizers[still[0]["optimizer"]]),
         }
         first = attempts[0]

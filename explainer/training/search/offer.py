@@ -73,6 +73,8 @@ def nature(old: str, new: str) -> str:
         return "inverted"
     if apart in ({"*", "/"}, {"//", "/"}):
         return "scale"
+    if apart in ({"**", "2"}, {"square", "."}, {"sqrt", "."}, {"square"}, {"sqrt"}):
+        return "power"
     if apart == {"mean", "sum"}:
         return "reduction"
     if lost and added and all(part.lstrip("-").isdigit() for part in apart):
