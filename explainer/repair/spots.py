@@ -105,7 +105,9 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     if ragged(evidence):
         yield from (Spot(place, role, distance) for place, role, distance in makers(evidence))
     cuts = [one for one in behind[:_NEAREST] if isinstance(one.place.node, ast.Subscript)]
-    yield from _settings(evidence, [*near, *built, *handed, *cuts])
+    set_there = list(_settings(evidence, [*near, *built, *handed, *cuts]))
+    yield from set_there
+    yield from _handed(evidence, [one for one in set_there if one.role == "bound"])
     for spot in (*near, *built, *attributes, *callers):
         yield from (Spot(one, "setting", spot.distance + 2) for one in defaults(spot.place, spot.scope))
     numbers = list(_numbers(evidence))

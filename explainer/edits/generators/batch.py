@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
+from explainer.bindings import only_value
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.expressions import evaluated, product
@@ -19,7 +20,7 @@ from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
 from explainer.replay.recorders.taint import value_of
-from explainer.source import called, holds, stored
+from explainer.source import called, holds, of_self, stored
 
 CREATORS = ("zeros", "ones", "randn", "rand", "empty", "full", "arange", "eye")
 #: Names that mean the length of a map's side.
@@ -75,7 +76,25 @@ def _sizes_replaced(
         edits = partial(changed, place.source, flat)
         title = "flat-batch" if folds else "batch-size"
         yield from evidence.made(edits, "replace", place, title, new=f"{batch}, -1" if folds else batch, old=old)
+        yield from _at_definition(evidence, place, rest[0], product(before[1:]), features)
         yield from _with_layer(evidence, place, flat, batch, product(before[1:]), features)
+
+
+def _at_definition(evidence: Evidence, place: Place, width: ast.expr, sizes: str, features: int) -> Iterator[Candidate]:
+    """The number that a view and the layer behind it both take from one name, where it gets its value."""
+    name = place.source.text(width)
+    for layer in evidence.layers_around() if isinstance(width, (ast.Name, ast.Attribute)) else ():
+        built = next(sites(layer, "in_features"), None) if layer.type == "Linear" else None
+        if built is None or built.place.source is not place.source or built.place.source.text(built.place.node) != name:
+            continue
+        scope = place.source.class_at(place.span.line) if of_self(width) else place.source.scope_at(0)
+        value = only_value(scope, name)
+        if value is not None and layer.value("in_features") != features:
+            at, old = place.at(value), place.source.text(value)
+            edits = partial(changed, place.source, [(at.span, sizes)])
+            yield from evidence.made(
+                edits, "replace", at, "literal", old=old, new=sizes, what="in_features", value=features
+            )
 
 
 def _with_layer(

@@ -31,6 +31,8 @@ _MOST = 8
 _STEPS, _WIDEST, _GOALS = 20, 600, 2
 #: Numbers up to here say how many dimensions, layers or entries there are as often as a size.
 _FEW = 4
+#: What one more, or one less, costs of a number that is added.
+_OFFSET = 0.4
 #: What it is worth that the dimension is the one that there is not.
 _ASKED = 2.0
 #: What a dimension costs more where an index is too large: along a longer one any index fits.
@@ -133,9 +135,15 @@ def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         others = [one for one in sorted(sizes - {value, *near}) if one or value < _FEW]  # no width becomes none at all
         for new in [*dict.fromkeys(near), *others][:_MOST]:
             beside = abs(new - value) == 1 and value <= _FEW  # how many of its dimensions, layers, entries
-            weight = 1.0 if new in sizes or beside else 1.6
+            weight = (_OFFSET if beside and _offsets(spot, node) else 1.0) if new in sizes or beside else 1.6
             filler = "size" if new in sizes else "beside" if abs(new - value) == 1 else "near"
             yield Offer("literal", spot, node, str(new), filler, weight)
+
+
+def _offsets(spot: Spot, node: ast.expr) -> bool:
+    """Whether a number is added to what is worked out, or taken from it: one more or less is soon miscounted."""
+    parent = spot.place.source.parent_of(node)
+    return isinstance(parent, ast.BinOp) and isinstance(parent.op, (ast.Add, ast.Sub)) and parent.right is node
 
 
 def _shifted(value: int, evidence: Evidence) -> Iterator[int]:

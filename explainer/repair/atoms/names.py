@@ -318,12 +318,17 @@ def field(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         own = ast.unparse(node) if _is_field(spot, node) else ""
         if not own or _inside(spot, node) or own in spot.scope:
             continue
-        if (other := _ENDS.get(node.attr)) is not None:  # type: ignore[attr-defined]
-            yield Offer("field", spot, node, f"{ast.unparse(node.value)}.{other}", "end", -0.4)  # type: ignore[attr-defined]
         known = {*spot.scope, *(ast.unparse(one) for one in expressions(spot))}  # what is read there is not meant twice
         read = dict.fromkeys(ast.unparse(one) for one in ast.walk(function) if _is_field(spot, one))  # type: ignore[arg-type]
         others = [one for one in read if one not in known and not _apart(one, node)]
         yield from (Offer("field", spot, node, one, "field", 0.1 * at) for at, one in enumerate(others[:_DERIVED]))
+
+
+def opposite(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`old.fc.out_features` -> `old.fc.in_features`: what a layer takes for what it gives, and the other way round."""
+    for node in expressions(spot):
+        if isinstance(node, ast.Attribute) and node.attr in _ENDS and isinstance(node.ctx, ast.Load):
+            yield Offer("opposite", spot, node, f"{ast.unparse(node.value)}.{_ENDS[node.attr]}", "end")
 
 
 def _is_field(spot: Spot, node: ast.AST) -> bool:
