@@ -53,6 +53,7 @@ KINDS = {
     "compute-inside": "graphs.compute_inside",
     "compute-where-read": "recompute.compute_where_read",
     "detach-after": "graphs.detach_after",
+    "detach-value": "graphs.detach_value",
     "soft-prediction": "graphs.soft_prediction",
     "without-call": "graphs.without_call",
     "uncut": "graphs.uncut",

@@ -29,7 +29,7 @@ _PROBES = {
     "autograd.alike_writes": "alike_writes",
     "autograd.applied": "forward_of_function made_function called_object function_class",
     "autograd.carried": (
-        "carried second_call helper_calls retaining_call freeing_grad carried_place filled_once filled_line"
+        "carried second_call helper_calls retaining_call freeing_grad carried_place passed_on filled_once filled_line"
     ),
     "autograd.listed": "listed_tensors",
     "autograd.unrecorded": "inner_gradient asking_function",

@@ -57,6 +57,7 @@ ATOM: Mapping[str, float] = {
     "sides": 0.1,
     "division": 0.2,
     "condition": 0.3,
+    "filled": 0.1,
     "guard": 0.1,
     "literal": 1.4,
     "solved": 0.3,
@@ -205,7 +206,7 @@ _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "
            "extended", "tail", "earlier",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",
-           "overlapping", "multiple", "drawn", "opposite")  # fmt: skip
+           "overlapping", "multiple", "drawn", "opposite", "filled")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

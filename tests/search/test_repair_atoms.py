@@ -53,6 +53,7 @@ REPAIRS = [
     ("size", "g(t)", "8 against 4", "g(x.size(2))"),
     ("measure", "def f(a):\n    n = a.size(0)\n    return g(a.size(1))", "", "    return g(a.size(0))"),
     ("field", "def f(g):\n    h(g.nodes)\n    n = g.edges", "", "    n = g.nodes"),
+    ("filled", "def f(ids, far, n, k):\n    ids[far] = n\n    m = ids == k", "", "    m = ids == n"),
     ("opposite", "def f(net):\n    n = net.fc.out_features", "", "    n = net.fc.in_features"),
     ("detach", "self.kept = f(x)", "", "self.kept = f(x).detach()"),
     ("detach", "for x in rows:\n    h = f(x, h)", "", "    h = f(x, h).detach()"),

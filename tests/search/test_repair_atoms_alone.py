@@ -26,6 +26,7 @@ ALONE = [
     ("bound", "f(x)", "index 9 is out of bounds for dimension 0 with size 8"),  # an index from the start
     ("measure", "f(x)", ""),
     ("field", "def f(g):\n    g.reset()\n    n = g.edges.to(h)", ""),
+    ("filled", "def f(ids, far, n, k):\n    ids[far] = n\n    m = ids == n", ""),
     ("opposite", "def f(net):\n    n = net.fc.bias", ""),
     ("detach", "self.layer = nn.Linear(3, 3)", ""),
     ("clone", "rows.append(x.clone())", ""),

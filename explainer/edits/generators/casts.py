@@ -40,6 +40,8 @@ _MOVING = (
 )  # fmt: skip
 #: Calls whose first operand is what is indexed.
 _INDEXED = ("__getitem__", "__setitem__", "gather", "index_select", "scatter", "scatter_", "take_along_dim")
+#: What layers call with their weights.
+_LAYERS = ("linear", "conv1d", "conv2d", "conv3d", "embedding", "layer_norm", "batch_norm")
 #: What makes numbers between whole ones, of which the nearest is meant where one is to be an index.
 _SPACED = ("linspace", "logspace", "div", "true_divide", "interpolate", "mul")
 _TO_LONG = Pattern(
@@ -83,11 +85,19 @@ def wanted(evidence: Evidence) -> list[tuple[Operand, str]]:
         pairs += [(one, "int64") for one in reversed(found) if one.dtype != "int64" and one not in masks]
     elif "bool" in evidence.message.lower():
         pairs += [(one, "bool") for one in reversed(found) if one.dtype != "bool"]
-    goals = list(dict.fromkeys([*weights, *(dtype for dtype in floats if dtype == "float32"), *floats, "float32"]))
+    chosen = _chosen(evidence) & set(floats)
+    goals = list(
+        dict.fromkeys([*weights, *chosen, *(dtype for dtype in floats if dtype == "float32"), *floats, "float32"])
+    )
     goals = [one for one in goals if one not in SHORT or not _autocast(evidence)]
     for dtype in goals:
         pairs += [(one, dtype) for one in reversed(found) if one.dtype != dtype and "int" not in dtype]
     return pairs
+
+
+def _chosen(evidence: Evidence) -> set[str]:
+    """The half precision that the layers on the way compute in: it was chosen for them."""
+    return {one.dtype for one in evidence.steps if one.function in _LAYERS and one.dtype in SHORT}
 
 
 def _autocast(evidence: Evidence) -> bool:
@@ -120,6 +130,7 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
     meant = operand.place is not None and operand.dtype in SHORT and (leaves or _autocast(evidence))
     alike = [] if meant else [step for step in chain(evidence, operand.start) if step.dtype == operand.dtype]
     alike = _from_where_it_met(evidence, alike, dtype)
+    alike = [step for step in alike if not (step.dtype in _chosen(evidence) and _narrows(step))]
     if dtype == "bool":
         alike = _compared(evidence, operand) or alike
     if dtype.startswith("int") and "float" in operand.dtype:  # fractions are lost: only behind the last arithmetic
@@ -138,9 +149,19 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
             yield from _copied(evidence, place)
         elif place is not None and editable(place) and not _asked_for(place):
             yield from cast_at(evidence, place, method, operand.dtype)
+    if dtype in _chosen(evidence):
+        yield from _as_beside(evidence, operand)
     for step in alike[-1:] if method == "long()" else ():
         if step.places and step.function in _SPACED and editable(step.places[0]):
             yield from cast_at(evidence, step.places[0], "round().long()", operand.dtype)
+
+
+def _as_beside(evidence: Evidence, operand: Operand) -> Iterator[Candidate]:
+    """`y` -> `y.to(out.dtype)`, for another operand that has a name: the layers may run in another precision too."""
+    names = [one.place for one in operands(evidence) if one.index != operand.index and one.dtype in SHORT]
+    for other in names if operand.place is not None and editable(operand.place) else ():
+        if other is not None and isinstance(other.node, (ast.Name, ast.Attribute)):
+            yield from cast_at(evidence, operand.place, f"to({other.text}.dtype)", operand.dtype)  # type: ignore[arg-type]
 
 
 def _narrows(step: Step) -> bool:

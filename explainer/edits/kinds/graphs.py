@@ -77,23 +77,34 @@ def _binds(node: ast.Assign, names: Sequence[str]) -> bool:
 def detach_after(
     after: Place, names: Sequence[str], container: str = "", at: Place | None = None, kept: Place | None = None
 ) -> tuple[Edit, ...]:
-    """After a statement, cut each state from the graph that made it: `h = h.detach()`; tuples part by part.
+    """After a statement, cut each state from the graph that made it: `h = h.detach()`; a container part by part.
 
+    `container`: the kinds of containers around its tensors, the outermost first, `list/tuple`.
     `at` is the place that takes the state up again: what is to be blamed, though the line after the statement is new.
     `kept` is a call of backward that keeps the graph, which it need not any more.
     """
-    forms = {
-        "tuple": "tuple(part.detach() for part in {0})", "list": "[part.detach() for part in {0}]",
-        "dict": "{{key: part.detach() for key, part in {0}.items()}}",
-    }  # fmt: skip
-    form = forms.get(container, "{0}.detach()")
     node = after.statement().node
     indent = indentation(after.source, node.lineno)
-    text = "\n".join(f"{indent}{name} = {form.format(name)}" for name in names)
+    text = "\n".join(f"{indent}{name} = {_detached(name, container.split('/'))}" for name in names)
     put = inserted(after.source, (node.end_lineno or 0) + 1, text)
     if kept is None or kept.statement().node is not node:
         return put
     return joined(after.source, drop_argument(kept, "retain_graph"), put)
+
+
+def detach_value(at: Place, container: str = "") -> tuple[Edit, ...]:
+    """`state = last` -> `state = last.detach()`, part by part where it is a container: `list/tuple`."""
+    return changed(at.source, [(at.span, _detached(at.source.text(at.node), container.split("/")))])
+
+
+def _detached(name: str, containers: Sequence[str]) -> str:
+    """`name` without its history, part by part where it is a container; `containers`: the outermost first."""
+    kind, inside = containers[0] if containers else "", containers[1:]
+    forms = {"tuple": "tuple({part} for {own} in {name})", "list": "[{part} for {own} in {name}]",
+             "namedtuple": "type({name})(*({part} for {own} in {name}))",
+             "dict": "{{key: {part} for key, {own} in {name}.items()}}"}  # fmt: skip
+    own = "part" if not inside else "parts"
+    return forms[kind].format(part=_detached(own, inside), own=own, name=name) if kind in forms else f"{name}.detach()"
 
 
 def soft_prediction(at: Place) -> tuple[Edit, ...]:

@@ -286,6 +286,18 @@ def carried_place(scene: Scene, of: CarriedFact | None = None, stored: SpanFact 
 
 
 @probe
+def passed_on(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
+    """What a loop gives the carried name for its next pass, below the call that goes backward: `state = last`."""
+    frame = _holder(scene, (scene.once("second backward", lambda: _recorded(scene)) or {}).get("held"))
+    source = source_of(frame.file)
+    loops = enclosing(source, frame.line, _LOOPS)
+    if of is None or of.owner or not of.name.isidentifier() or not loops:
+        return None
+    bound = [one for one in assignments(loops[0], of.name) if isinstance(one.value, ast.Name)]
+    return span_fact(source, bound[-1].value) if bound and bound[-1].lineno > frame.line else None
+
+
+@probe
 def filled_once(scene: Scene, of: CarriedFact | None = None) -> SpanFact | None:
     """The `if self.cache is None:` under which a carried attribute is computed, in the class that holds it.
 

@@ -71,6 +71,7 @@ ATOMS: dict[str, Atom] = {
     "sides": calls.sides,
     "division": calls.division,
     "condition": conditions.condition,
+    "filled": conditions.filled,
     "guard": conditions.guard,
     "unwrap": calls.unwrap,
     "key": keys.key,

@@ -306,7 +306,12 @@ def _lacking_width(spot: Spot, evidence: Evidence) -> int | None:
 
 
 def _given_around(spot: Spot, node: ast.AST, name: str) -> str | None:
-    """What a call in whose arguments a call stands is given for a parameter of that name: `g(x, n=k, m=f(x))`."""
+    """What a call in whose arguments a call stands is given for a parameter of that name: `g(x, n=k, m=f(x))`.
+
+    A dimension is one of another tensor there.
+    """
+    if name in ("dim", "axis"):
+        return None
     calls = [one for one in spot.place.source.up_from(node) if isinstance(one, ast.Call) and one is not node]
     return next((text(spot, word.value) for one in calls for word in one.keywords if word.arg == name), None)
 

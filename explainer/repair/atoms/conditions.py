@@ -17,6 +17,7 @@ _OTHER = {ast.Eq: ("!=",), ast.NotEq: ("==",), ast.Is: ("is not",), ast.IsNot: (
           ast.NotIn: ("in",), ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="),
           ast.GtE: (">", "<")}  # fmt: skip
 _SAME = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
+_FILLS = ("masked_fill", "masked_fill_", "index_fill_")
 _DECIDED = (ast.IfExp, ast.If, ast.While)
 
 
@@ -51,6 +52,34 @@ def _decides(spot: Spot, node: ast.expr) -> bool:
     parent = spot.place.source.parent_of(node)
     tests = parent.ifs if isinstance(parent, ast.comprehension) else [getattr(parent, "test", None)]
     return node in tests and isinstance(parent, (*_DECIDED, ast.comprehension))
+
+
+def filled(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`far = ids == count` -> `far = ids == size`, where `ids[beyond] = size`: what is looked for was put in there."""
+    for node in expressions(spot):
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], (ast.Eq, ast.NotEq)) and len(node.ops) == 1:
+            scope, side = spot.place.source.scope_at(node.lineno), node.comparators[0]
+            for value in _put_in(scope, ast.unparse(node.left), node):
+                if ast.unparse(value) != ast.unparse(side):
+                    yield Offer("filled", spot, side, text(spot, value), "filler")
+
+
+def _put_in(scope: ast.AST, name: str, asked: ast.expr) -> list[ast.expr]:
+    """What a function puts into chosen entries of what has a name there: `x[at] = value`, `x.masked_fill_(at, value)`.
+
+    But for those that `asked` chooses: what is looked for there is what gives way.
+    """
+    found = []
+    for one in ast.walk(scope):
+        target = one.targets[0] if isinstance(one, ast.Assign) else None
+        if any(each is asked for each in ast.walk(one)) and isinstance(one, (ast.Assign, ast.Call)):
+            continue
+        if isinstance(one, ast.Assign) and isinstance(target, ast.Subscript) and ast.unparse(target.value) == name:
+            found.append(one.value)
+        owner = one.func.value if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) else None
+        if isinstance(one, ast.Call) and called(one) in _FILLS and owner is not None and one.args:
+            found += [one.args[-1]] if ast.unparse(owner) == name else []
+    return [one for one in found if isinstance(one, (ast.Name, ast.Attribute))]
 
 
 def guard(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

@@ -122,16 +122,21 @@ class Second:
             if (node := node_of(value)) is not None:
                 self.holders.setdefault(node, where)
         elif isinstance(value, (list, tuple)) and depth:
-            kind = type(value).__name__
+            kind = "namedtuple" if hasattr(value, "_fields") else type(value).__name__
             for item in value[:100]:
-                self._note(item, {**where, "container": where.get("container") or kind}, depth - 1)
+                self._note(item, {**where, "container": _inside(where, kind)}, depth - 1)
         elif isinstance(value, dict) and depth and len(value) < 1000:
             for item in value.values():
-                self._note(item, {**where, "container": where.get("container") or "dict"}, depth - 1)
+                self._note(item, {**where, "container": _inside(where, "dict")}, depth - 1)
         elif depth == 3 or isinstance(value, torch.nn.Module):
             for reach, owner, name, held in _attributes(value, where["reach"]):
                 about = {**where, "name": f"self.{name}", "reach": f"{reach}.{name}", "owner": owner}
                 self._note(held, about, 2)
+
+
+def _inside(where: dict[str, Any], kind: str) -> str:
+    """The kinds of containers around a tensor, the outermost first: `list/tuple`."""
+    return f"{where['container']}/{kind}" if where.get("container") else kind
 
 
 def _spoilt(node: Any) -> str | None:
