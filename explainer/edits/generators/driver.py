@@ -47,6 +47,7 @@ _SHAPE = {
     "upstream.untransposed": 2,
     "layout.inserted": 2,
     "literals.one_off": 2,
+    "literals.built": 1,
     "padding.padded": 3,
     "batch.left_out": 3,
     "sizes.expected": 4,

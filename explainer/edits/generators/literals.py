@@ -14,6 +14,7 @@ from explainer.edits.place import Place, fitted
 from explainer.replay.recorders.taint import literals
 
 _RANDOM = ("rand", "randn", "randint", "normal", "standard_normal", "random", "uniform")
+_FILLED = ("zeros", "ones", "empty", "full")
 
 
 def solved_in(evidence: Evidence, tree: list, value: int, what: str, title: str = "literal") -> Iterator[Candidate]:
@@ -50,6 +51,15 @@ def one_off(evidence: Evidence) -> Iterator[Candidate]:
             for at in (*_given(step, tree), place) if value in said else ():
                 new = f"{at.text} {sign} 1"
                 yield from evidence.replaced(at, fitted(at, new), "replace", "one-more", new=new)
+
+
+def built(evidence: Evidence) -> Iterator[Candidate]:
+    """`modes=(12, 12)` -> `(12, 9)`: a literal that gave a parameter one of two sizes that the message names."""
+    said = dict.fromkeys(one for one in evidence.said if one > 1)
+    made = [tree for one in evidence.steps[1:] if one.function in _RANDOM + _FILLED for tree in one.numbers]
+    for leaf in leaves([tree for tree in made if tree[0] == "lit"]) if len(said) == 2 else ():
+        if leaf[-1] in said:
+            yield from changed_leaf(evidence, leaf, next(one for one in said if one != leaf[-1]))
 
 
 def _given(step: Step, tree: list) -> list[Place]:

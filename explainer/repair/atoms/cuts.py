@@ -58,7 +58,7 @@ def _made_once(spot: Spot, node: ast.AST) -> bool:
     function = spot.place.source.function_at(spot.place.span.line)
     if function is None or not isinstance(node, ast.Name):
         return of_self(node)
-    return node.id not in stored(function) | {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)}
+    return node.id not in stored(function) | {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)}
 
 
 def _read_again(spot: Spot, node: ast.expr) -> list[ast.expr]:
