@@ -54,6 +54,8 @@ REGRESSION = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 ELEMENTWISE = (*REGRESSION, "binary_cross_entropy", "binary_cross_entropy_with_logits")
 #: Calls that are looked at although they give no tensor.
 NOTED = frozenset(("item", "tolist", "numpy", "__float__", "__setitem__"))
+#: From how many batches on a size is one of batches that were joined.
+_SEVERAL = 4
 Look = Callable[[Deep, Call], None]
 LOOKS: dict[str, list[Look]] = {}
 
@@ -215,7 +217,9 @@ def spread_outputs(deep: Deep, call: Call) -> None:
         one, other = call.args
         size = len(one) if one.dim() else 0
         learned = one.requires_grad and other.requires_grad and deep.batch in (size, 0)
-        weighed = one.requires_grad != other.requires_grad and "add" not in call.name and deep.batch == size > 0
+        several = deep.batch > 1 and size >= _SEVERAL * deep.batch and not size % deep.batch  # batches joined over time
+        alike = deep.batch == size > 0 or several
+        weighed = one.requires_grad != other.requires_grad and "add" not in call.name and alike
         if learned or (weighed and not (one if one.requires_grad else other).is_leaf):
             _spread(deep, call, one, other, both=True)
 
@@ -382,6 +386,8 @@ def _reordered(before: tuple[int, ...], after: tuple[int, ...]) -> bool:
     """Whether sizes were put in another order: the same ones, or with the last one split into two, or two as one."""
     if len(before) == 3 and len(after) == 2 and after[1] == before[1] != before[2] and 1 not in before:
         return True  # [b, c, t] as [b*t, c]
+    if len(before) > 3 and len(after) == 2 and after[1] == before[1] > 1 and 1 not in before[2:]:
+        return before[-1] != before[1]  # [b, c, h, w] as [b*h*w, c]
     if len(before) == 4 and len(after) == 3 and before[:1] == after[:1] and before[1] != before[2] and 1 not in before:
         return after[1] == before[2] and after[2] == before[1] * before[3]  # [b, h, t, d] as [b, t, h*d]
     if len(before) != len(set(before)) or 1 in before:

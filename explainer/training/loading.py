@@ -10,6 +10,7 @@ from explainer.training.looks import (  # noqa: F401
     bounds,
     cancelling,
     dead,
+    draws,
     dropping,
     effects,
     ends,

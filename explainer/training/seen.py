@@ -21,6 +21,7 @@ class Seen:
     orphans: ById = field(default_factory=dict)  # holding: what an optimizer holds and no model has any more
     ungraded: ById = field(default_factory=dict)  # holding: what an optimizer holds and no loss reaches
     collated: dict[Any, list[Any]] = field(default_factory=dict)  # collating: parts of batches that stand apart
+    draws: dict[Any, dict[str, Any]] = field(default_factory=dict)  # draws: what generators gave, by place
     read: dict[Any, dict[str, Any]] = field(default_factory=dict)  # reading: weights behind numbers read, by place
     leaves: list[set[int]] = field(default_factory=list)  # inspect: of the last losses
     divided: ByPlace = field(default_factory=dict)  # inspect: by what a loss is divided before its backward

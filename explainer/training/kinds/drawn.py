@@ -19,6 +19,8 @@ from explainer.training.sources import program_sources
 _SEEDING = ("default_rng", "RandomState", "Random", "manual_seed", "seed", "PCG64", "Philox", "SFC64", "MT19937")
 #: From how many passes on that open alike they repeat; below which part of the samples they leave others out.
 _PASSES, _PART = 4, 0.7
+#: How often a place must have drawn the same numbers.
+_AGAIN = 6
 #: What begins elsewhere each time where it is given no seed; in how many batches of a loader inputs stand twice.
 _UNSEEDED, _LOOKED = ("default_rng", "RandomState", "Random"), 3
 Place = tuple[Source, ast.Call, Site]
@@ -53,6 +55,25 @@ def alike_views(watcher: Any) -> Iterator[Finding]:
         if len(twins) >= _LOOKED and len(twins) == len(entry["first"]) and entry["learned"]:
             places = [one for source in program_sources(watcher) for one in _seeded_in(source, entry["data"])]
             yield from _begun_again(watcher, places, {"how": "views", "size": twins[0]})
+
+
+@finder
+def drawn_alike(watcher: Any) -> Iterator[Finding]:
+    """A place that draws the same random numbers in every iteration: its generator is made there, with one seed."""
+    found: dict[Any, tuple[Place, dict[str, Any]]] = {}
+    for entry in watcher.draws.values():
+        frame = entry["site"][0]
+        source = frame.source()
+        again = len(entry["prints"]) == 1 and entry["count"] >= _AGAIN
+        for call in _seeding(source.function_at(frame.line)) if again else ():
+            found.setdefault((source.file, call.lineno), ((source, call, ()), entry))
+    for (source, call, site), entry in found.values():
+        given = call.args[0] if call.args else call.keywords[0].value
+        names = {"made": source.text(call), "seed": source.text(given), "count": entry["count"], "inside": False,
+                 "function": entry["site"][0].code.co_name, "name": called(call)}  # fmt: skip
+        attempts = [Attempt("once", edits, {}, source.span(call)) for edits in (_once(source, call, site),) if edits]
+        yield Finding("augmentation-seed-fixed", names, source.span(call), tuple(attempts), proved=False, seen=True,
+                      weight=8)  # fmt: skip
 
 
 def _seeded_in(source: Source, name: str) -> Iterator[Place]:

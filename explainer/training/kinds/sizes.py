@@ -60,6 +60,8 @@ def _permuted(source: Source, call: ast.Call, before: tuple[int, ...], after: tu
     value = source.text(call.func.value if method else call.args[0])
     if len(before) > len(after):
         given = ", ".join(source.text(one) for one in (call.args if method else call.args[1:]))
+        if len(before) > 3 and len(after) == 2:
+            return f"{value}.movedim(1, -1).reshape({given})"
         dims = (
             "1, 2"
             if before[0] == after[0] or after == (before[0] * before[2], before[1])

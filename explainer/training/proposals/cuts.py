@@ -245,10 +245,12 @@ def _unread(text: str) -> str:
 
 
 def _hands_on(source: Source, function: ast.FunctionDef) -> bool:
-    """Whether a function that records nothing gives back what a part of its object makes: a loss may be made of it."""
+    """Whether a function that records nothing gives back what a part of its object, or a model it is given, makes."""
     given = [one.value for one in ast.walk(function) if isinstance(one, ast.Return) and one.value is not None]
     named = function.name in ("forward", "encode", "features", "embed", "extract")
-    own = any(isinstance(one, ast.Call) and source.text(one.func).startswith("self.") for one in ast.walk(function))
+    models = {one.arg for one in function.args.args}
+    calls = [source.text(one.func) for one in ast.walk(function) if isinstance(one, ast.Call)]
+    own = any(one.startswith("self.") or one in models for one in calls)
     return named or (bool(given) and own and not _evaluates(source, function))
 
 

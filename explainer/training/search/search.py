@@ -251,8 +251,8 @@ def _groups(watcher: Any, attempts: list[Attempt], trials: Trials, found: Doubt)
         _log.debug("%s %s", value, attempt.names)
         if value is not None and value > _BETTER:
             good = sorted([*good, (value, attempt)], key=lambda one: -round(one[0], 1))  # of equals the likelier
-        elif value is not None:
-            others.append((value, attempt))
+        elif seen:  # where its first steps tell nothing the end may
+            others.append((value or 0.0, attempt))
         if len(good) >= _WHOLE and good[_WHOLE - 1][0] > _CLEAR:
             yield [one for _, one in good[:_WHOLE]]
             del good[:_WHOLE]
