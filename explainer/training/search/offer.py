@@ -23,7 +23,8 @@ class Offer:
     """One edit. `kind` names the words of the fix: `replace`, `without`, `move`; the least `cost` is tried first.
 
     `old` is what is told of a node that says little by itself. A `makeshift` may help whatever is wrong. `reason` says
-    what is seen of it besides, `about` of what: `shared`, `unread`, `fitted`, `end`.
+    what is seen of it besides, `about` of what: `shared`, `unread`, `fitted`, `end`,
+    `precision`, `whole`, `own-statistics`.
     """
 
     kind: str

@@ -15,7 +15,7 @@ from explainer.training import hoisting, rewrite
 from explainer.training.kinds.optimizers import built
 from explainer.training.kinds.strength import setting
 from explainer.training.search.expressions import dimensions, siblings
-from explainer.training.search.offer import Offer, leaving_out, replacing, within
+from explainer.training.search.offer import Offer, leaving_out, replacing
 from explainer.training.search.places import LEARNING, draws, training_loops
 from explainer.training.sources import program_sources
 
@@ -24,8 +24,6 @@ _KEPT = ("backward", "step", "zero_grad", "print", "append", "write", "info", "u
          "extend", "manual_seed", "seed", "main", "train", "fit", "run")  # fmt: skip
 #: Calls whose order is seen as it is.
 _ORDERED = ("backward", "zero_grad", "clip_grad_norm_", "clip_grad_value_")
-#: What asks of a number where in a cycle it lies.
-_WAVES = ("sin", "cos", "remainder", "fmod")
 _ORDERS = ("randperm", "permutation", "shuffle", "sort", "argsort", "permuted", "roll", "flip")
 _STARTS = ("normal_", "uniform_", "zeros_", "ones_", "constant_", "fill_", "zero_", "mul_", "trunc_normal_", "copy_",
            "orthogonal_", "requires_grad_", "kaiming_normal_", "xavier_uniform_", "div_", "eye_")  # fmt: skip
@@ -240,18 +238,3 @@ def of_data(source: Source, ran: set[int]) -> Iterator[Offer]:
                     views = siblings(source, one) if called(one) in ("view", "reshape") else ()
                     yield from (replace(offer, cost=offer.cost - 0.3) for offer in views)
                     yield from (replace(offer, cost=offer.cost + 0.3) for offer in dimensions(source, one))
-
-
-def wider(source: Source) -> Iterator[Offer]:
-    """`torch.tensor(seconds, dtype=torch.float64)`: a type that holds large numbers apart which lie close together."""
-    calls = [one for one in source.nodes() if isinstance(one, ast.Call)]
-    cost = 0.3 if any(called(one) in _WAVES for one in calls) else 0.9
-    for call in calls:
-        for given in (*call.args, *(one.value for one in call.keywords)):
-            text = source.text(given)
-            if text.rpartition(".")[2].strip("'\"") == "float32":
-                yield within(source, call, given, text.replace("float32", "float64"), cost)
-        if called(call) == "float" and isinstance(call.func, ast.Attribute) and not call.args:
-            yield replacing(source, call, f"{source.text(call.func.value)}.double()", cost)
-        if source.text(call.func) in ("torch.tensor", "torch.as_tensor") and len(call.args) == 1 and not call.keywords:
-            yield replacing(source, call, f"{source.text(call)[:-1]}, dtype=torch.float64)", cost + 0.1)
