@@ -356,16 +356,10 @@ def _apart(text: str, node: ast.AST) -> int:
 
 
 def _decides(spot: Spot, node: ast.expr) -> bool:
-    """Whether a number is a part of a decision, and no size: `i` of `i % 2`, `n` of `n > 1`; not `n` of `ids == n`."""
+    """Whether a number is a part of a decision, and no size: `i` of `i % 2`, `n` of `n > 1`."""
     above = [one for one in spot.place.source.up_from(node) if one is not node]
     taken = any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mod) for one in above)
-    return taken or any(isinstance(one, (ast.Compare, ast.BoolOp)) and not _of_tensor(spot, one) for one in above)
-
-
-def _of_tensor(spot: Spot, node: ast.AST) -> bool:
-    """Whether the values of a tensor are compared, which makes a mask and decides nothing."""
-    sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
-    return any(isinstance(spot.scope.get(ast.unparse(one)), list) for one in sides)
+    return taken or any(isinstance(one, (ast.Compare, ast.BoolOp)) for one in above)
 
 
 def _inside(spot: Spot, node: ast.expr) -> bool:
