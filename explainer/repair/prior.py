@@ -34,6 +34,7 @@ ATOM: Mapping[str, float] = {
     "handed": 0.2,
     "meant": 0.2,
     "namesake": 1.2,
+    "times": 0.1,
     "sibling": 0.6,
     "derived": 0.7,
     "whole": 0.6,
@@ -185,7 +186,7 @@ _DOUBTED, _OWN_SIGN = 1.5, -3.0
 #: no program cuts where nothing is cut off; the last part of an LSTM's state is its cells, which no head is to see;
 #: what a layer gives is seldom what it takes.
 _SURE = {"dropped": 3.0, "uncalled": 2.5, "shortened": 1.5, "nonempty": 1.5, "seam": 2.0, "recut": 1.5,
-         "state": 1.5, "opposite": 1.5}  # fmt: skip
+         "state": 1.5, "opposite": 1.5, "times": 2.0}  # fmt: skip
 #: What a kind of edit costs on the whole, and how much more (or less) of that counts where the weight is not known.
 _USUAL, _UNFITTED = 0.6, 2.0
 #: Layers of another size, with whose size the same call went well before, or whose size is computed of several names,
@@ -206,7 +207,7 @@ _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "
            "extended", "tail", "earlier",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",
-           "overlapping", "multiple", "drawn", "opposite", "filled")  # fmt: skip
+           "overlapping", "multiple", "drawn", "opposite", "filled", "times")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

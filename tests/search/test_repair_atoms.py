@@ -54,6 +54,13 @@ REPAIRS = [
     ("measure", "def f(a):\n    n = a.size(0)\n    return g(a.size(1))", "", "    return g(a.size(0))"),
     ("field", "def f(g):\n    h(g.nodes)\n    n = g.edges", "", "    n = g.nodes"),
     ("filled", "def f(ids, far, n, k):\n    ids[far] = n\n    m = ids == k", "", "    m = ids == n"),
+    (
+        "times",
+        "def halved(n, layers=1):\n    for _ in range(layers):\n        n = n // 2\ndef f(convs, x, n):\n"
+        "    for conv in convs:\n        x = conv(x)\n    return x, halved(n)",
+        "",
+        "    return x, halved(n, layers=len(convs))",
+    ),
     ("opposite", "def f(net):\n    n = net.fc.out_features", "", "    n = net.fc.in_features"),
     ("detach", "self.kept = f(x)", "", "self.kept = f(x).detach()"),
     ("detach", "for x in rows:\n    h = f(x, h)", "", "    h = f(x, h).detach()"),

@@ -64,6 +64,7 @@ ATOMS: dict[str, Atom] = {
     "handed": handed.handed,
     "meant": handed.meant,
     "namesake": arguments.namesake,
+    "times": arguments.times,
     "sibling": arguments.sibling,
     "element": arguments.element,
     "call": calls.call,

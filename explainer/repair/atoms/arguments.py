@@ -221,6 +221,20 @@ def namesake(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 yield Offer("namesake", spot, node, with_argument(spot, node, f"{name}={value}"), "", weight)
 
 
+def times(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`halved(n)` -> `halved(n, layers=len(self.convs))`: as often as who calls it loops, where it does it once."""
+    for node in calls(spot):
+        caller = spot.place.source.function_at(node.lineno)
+        gone = [one.iter for one in ast.walk(caller) if isinstance(one, ast.For)] if caller is not None else []
+        loops = [one for place in evidence.defined(called(node)) for one in ast.walk(place.node)
+                 if isinstance(one, ast.For)] if gone else []  # fmt: skip
+        for name in lacking(node, evidence) if loops else ():
+            for one in gone if any(ast.unparse(each.iter) == f"range({name})" for each in loops) else ():
+                if isinstance(one, (ast.Name, ast.Attribute)) and one.lineno < node.lineno:
+                    value = f"{name}=len({text(spot, one)})"
+                    yield Offer("times", spot, node, with_argument(spot, node, value), "loop")
+
+
 def _called_so(spot: Spot, node: ast.Call, name: str, default: Any) -> Iterator[tuple[str, float]]:
     """Names, fields and settings that are called as a parameter is, and are worth another number than its default."""
     around = _given_around(spot, node, name)
