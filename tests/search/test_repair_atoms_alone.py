@@ -32,7 +32,7 @@ ALONE = [
         "def halved(n, layers=1):\n    return n\ndef f(convs, x, n):\n    for conv in convs:\n        x = conv(x)\n"
         "    return x, halved(n)",
         "",
-    ),  # fmt: skip
+    ),
     ("opposite", "def f(net):\n    n = net.fc.bias", ""),
     ("detach", "self.layer = nn.Linear(3, 3)", ""),
     ("clone", "rows.append(x.clone())", ""),
