@@ -21,8 +21,6 @@ _WORD = re.compile(r"[A-Za-z_]")
 _TURNED = re.compile(r"\.(?:transpose|permute|movedim|swapaxes|t|T|mT)\b")
 #: How much less likely, as a logarithm, what makes a value may be than what reads it.
 _NEAR = 1.0
-#: How likely, as a logarithm, what makes a value so must be for what brings it to size to stand behind it.
-_SURE = 0.5
 #: What is known of a model by which two runs are told to be the same.
 _TOLD = ("name", "given", "held", "made", "ends")
 
@@ -106,7 +104,7 @@ def _fitted(one: Survivor, others: list[Survivor], where: Roles) -> bool:
     """
     fits = _turns_around(one) or (where.stack.get(one.line) == 0 and only_adapts(one.candidate))
     makes = (each for each in others if not _turns_around(each) and each.name != "swap" and not each.lost)
-    return fits and any(_upstream(each, one, where) and score(each.counted) > _SURE for each in makes)
+    return fits and any(_upstream(each, one, where) and score(each.counted) > 0 for each in makes)
 
 
 def _reads(one: Survivor, others: list[Survivor], where: Roles) -> bool:

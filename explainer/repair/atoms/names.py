@@ -326,7 +326,7 @@ def field(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 def opposite(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`old.fc.out_features` -> `old.fc.in_features`: what a layer takes for what it gives, and the other way round."""
-    for node in expressions(spot):
+    for node in expressions(spot) if "out of" not in evidence.message else ():  # where any smaller one fits
         if isinstance(node, ast.Attribute) and node.attr in _ENDS and isinstance(node.ctx, ast.Load):
             yield Offer("opposite", spot, node, f"{ast.unparse(node.value)}.{_ENDS[node.attr]}", "end")
 
