@@ -113,8 +113,8 @@ def _clear(one: Tried, found: Doubt) -> bool:
         return False  # what has learned something learns more in some other way
     if pair.metric in BELOW and pair.after <= 0:
         return False  # no better than a constant still
-    same = pair.loss_before == pair.loss_after
-    if same and pair.rising and abs(pair.before + pair.after - 1) < _TURNED and one.attempt.names.get("reason") != "end":
+    same = pair.loss_before == pair.loss_after and one.attempt.names.get("reason") != "end"
+    if same and pair.rising and abs(pair.before + pair.after - 1) < _TURNED:
         return False  # the share of what is wrong, counted in place of what is right
     if is_share(pair.metric) and abs(pair.after) > 1 >= abs(pair.before):
         return False  # a share that is summed in place of averaged is no share
