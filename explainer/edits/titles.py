@@ -183,6 +183,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "{layer} 계층의 `{argument}` 값을 들어오는 크기인 {size}(으)로 설정",
         "zh": "将 {layer} 的 `{argument}` 设为实际到来的大小 {size}",
     },
+    "mark": {
+        "en": "let {layer} leave out label {value}, which marks what is unsure: `ignore_index={value}`",
+        "ko": "불확실한 항목 표시인 레이블 {value} 값을 {layer} 이(가) 무시하게 하기: `ignore_index={value}`",
+        "zh": "让 {layer} 忽略标记不确定项的标签 {value}：`ignore_index={value}`",
+    },
     "set-out": {
         "en": "let `{argument}` of {layer} be {size}, the size that is expected next",
         "ko": "{layer} 계층의 `{argument}` 값을 다음 단계가 기대하는 크기인 {size}(으)로 설정",

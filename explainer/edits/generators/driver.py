@@ -77,6 +77,7 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
         "casts.as_index": 0,
         "counted.behind_start": 0,
         "index.ignored": -1,
+        "index.told_to_ignore": -1,
         "counts.distinct": -1,
         "index.made": 1,
         "index.lengths": 1,

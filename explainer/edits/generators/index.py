@@ -16,6 +16,7 @@ from explainer.edits.expressions import summands
 from explainer.edits.generators.sites import LEAVING
 from explainer.edits.generators.sizes import built_for
 from explainer.edits.generators.slices import chain, editable, operands, trunk
+from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.kinds.statements import insert_statement
 from explainer.edits.place import Place, fitted
 from explainer.replay.recorders.taint import literals
@@ -219,6 +220,9 @@ def _tables(evidence: Evidence) -> list[Layer]:
 
 
 _OUTSIDE = re.compile(r"index (-?\d+) is out of bounds")
+_TARGET = re.compile(r"Target (-?\d+) is out of bounds")
+#: Labels that mark what is unsure, or has none.
+_MARKS = (255, -1)
 
 
 def ignored(evidence: Evidence) -> Iterator[Candidate]:
@@ -241,6 +245,19 @@ def ignored(evidence: Evidence) -> Iterator[Candidate]:
         edits = partial(insert_statement, text, **after)
         words: dict[str, Any] = {"new": f"{name}[kept]", "old": name}
         yield from evidence.made(edits, "insert-statement", frame.place, "rename", **words)
+
+
+def told_to_ignore(evidence: Evidence) -> Iterator[Candidate]:
+    """`CrossEntropyLoss(weight=w)` -> with `ignore_index=255`, wherever it is built: a label that is a mark."""
+    outside = _TARGET.search(evidence.message)
+    crash = evidence.crash
+    layers = [one for one in (crash.layer if crash is not None else None, *evidence.on_stack) if one is not None]
+    for layer in layers if outside is not None and int(outside[1]) in _MARKS else ():
+        if layer.type in ("CrossEntropyLoss", "NLLLoss") and layer.calls:
+            at = layer.calls[0].place
+            edits = partial(set_argument, at, "ignore_index", int(outside[1]))  # type: ignore[index]
+            words: dict[str, Any] = {"layer": layer.type, "value": outside[1]}  # type: ignore[index]
+            yield from evidence.made(edits, "set-argument", at, "mark", **words)
 
 
 def _label(evidence: Evidence, label: int) -> str:

@@ -11,6 +11,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import chain, editable, operands
 from explainer.edits.kinds import methods
 from explainer.edits.lines import changed
+from explainer.edits.place import Place
 
 
 def copied(evidence: Evidence) -> Iterator[Candidate]:
@@ -26,6 +27,8 @@ def copied(evidence: Evidence) -> Iterator[Candidate]:
         spans = [crash.place.source.span(one.func) for one in views]  # type: ignore[attr-defined]
         every = partial(changed, crash.place.source, [(span, f"{span.code[:-4]}reshape") for span in spans])
         yield from evidence.made(every, "replace-call", crash.place, "rename", old="view", new="reshape")
+    if crash.function == "view" and "to view" in evidence.message and isinstance(node, ast.Call):
+        yield from _laid_out(evidence, crash.place, node)
     if "single memory location" in evidence.message or "internal overlap" in evidence.message:
         for operand in operands(evidence):
             for step in chain(evidence, operand.start):
@@ -33,6 +36,15 @@ def copied(evidence: Evidence) -> Iterator[Candidate]:
                     for place in (one for one in step.places[:1] if editable(one)):
                         edits = partial(methods.insert_method, place, "clone()")
                         yield from evidence.made(edits, "insert-method", place, "clone", what=place.text[:48])
+
+
+def _laid_out(evidence: Evidence, place: Place, node: ast.Call) -> Iterator[Candidate]:
+    """`part.view(dtype)` -> `part.contiguous().view(dtype)`: bytes are joined where they lie behind each other."""
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    for method in ("contiguous()", "clone()") if owner is not None else ():
+        at = place.at(owner)  # type: ignore[arg-type]
+        edits = partial(methods.insert_method, at, method)
+        yield from evidence.made(edits, "insert-method", at, "behind", new=f".{method}", old=at.text[:48])
 
 
 def _is_view(node: ast.AST) -> bool:

@@ -200,8 +200,24 @@ def leaf_write(scene: Scene) -> WriteFact | None:
         tuple(tensor.shape) if is_tensor(tensor) else (), dtype,
         failing.source.qualified_at(node.lineno),  # type: ignore[attr-defined]
         kept=span_fact(failing.source, statement) if statement is not None else None,
-        update=bool(name) and (f"{name}.grad" in failing.source.text(shown) or _after_gradients(failing.source, node)),
+        update=bool(name) and (f"{name}.grad" in failing.source.text(shown) or _has_gradient(tensor)
+                               or _after_gradients(failing.source, node) or _result_dropped(scene)),
     )  # fmt: skip
+
+
+def _has_gradient(tensor: Any) -> bool:
+    """Whether a gradient came back to a leaf already: it is what is learned."""
+    return is_tensor(tensor) and tensor.is_leaf and tensor.grad is not None
+
+
+def _result_dropped(scene: Scene) -> bool:
+    """Whether who called the function of the write drops what it returns, and wants the write itself."""
+    frames = scene.live.user if scene.live is not None else []
+    if len(frames) < 2:
+        return False
+    stated = source_of(frames[-2].file).statement_at(frames[-2].line)
+    call = stated.value if isinstance(stated, ast.Expr) else None
+    return isinstance(call, ast.Call) and called(call) == frames[-1].frame.f_code.co_name
 
 
 def _after_gradients(source: Source, node: ast.AST) -> bool:
