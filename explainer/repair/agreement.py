@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections import Counter
 
+from explainer.bindings import fields_of
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
@@ -14,10 +15,11 @@ from explainer.edits.generators.sites import arriving, layers_hit
 from explainer.edits.generators.slices import argument_places, trunk
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
-from explainer.source import Function, loaded, stored
+from explainer.source import Function, Source, loaded, stored
 
 _SUM = Pattern(r"\w+ [+*-] \w+|\w+ // \w+|\w \*\* \w")
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
+_FIELD = re.compile(r"(?<=\w\.)[A-Za-z_]\w*(?![\w(])")
 #: What a method is given by Python, and need not read.
 _OWN = {"self", "cls"}
 _CHANNELS = ("Conv", "BatchNorm", "InstanceNorm", "GroupNorm")
@@ -57,11 +59,27 @@ def forgets(candidate: Candidate, evidence: Evidence) -> bool:
         if after is not None and _loses_data(before, after, edit, evidence):
             return True
         source = evidence.sources(candidate.culprit.file)
+        if edit.after is not None and _leaves_setting(source, edit, evidence):
+            return True
         gone = _names(edit.before or "") - _names(edit.after or "") - free
         scope = source.scope_at(edit.start_line) if source is not None else None
         if scope is None or not gone or edit.after is None:
             continue
         if any(_last_read(scope, name, edit) for name in gone):
+            return True
+    return False
+
+
+def _leaves_setting(source: Source | None, edit: Edit, evidence: Evidence) -> bool:
+    """Whether a setting of the program's is read nowhere any more: `cfg.embed`, a field of a dataclass."""
+    gone = set(_FIELD.findall(edit.before or "")) - set(_FIELD.findall(edit.after or ""))
+    sources = evidence.sources_seen() if gone else []
+    nodes = [(one, node) for one in sources for node in one.nodes()]
+    fields = {name for _, node in nodes if isinstance(node, ast.ClassDef) for name in fields_of(node)}
+    for name in gone & fields:
+        reads = [(one, node.lineno) for one, node in nodes if isinstance(node, ast.Attribute) and node.attr == name]
+        here = [line for one, line in reads if one is source and edit.start_line <= line <= edit.end_line]
+        if here and len(here) == len(reads):
             return True
     return False
 

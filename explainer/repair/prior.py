@@ -25,7 +25,6 @@ ATOM: Mapping[str, float] = {
     "size": 1.0,
     "measure": 0.6,
     "field": 0.8,
-    "opposite": 0.1,
     "row": 0.1,
     "marked": 0.1,
     "repeated": 0.2,
@@ -139,7 +138,7 @@ VALUES = ("operator", "call", "keyword", "namesake", "value", "literal", "dimens
           "likewise", "rebound", "branched", "adjusted", "parameter", "prepared", "uncalled", "swap",
           "key", "index", "level", "condition")  # fmt: skip
 #: What can build the model that was saved, or load what was meant; what is computed has no part in that.
-LOADING = ("key", "opposite", "order", "keyword", "namesake", "sibling", "derived", "parameter", "size", "literal",
+LOADING = ("key", "order", "keyword", "namesake", "sibling", "derived", "parameter", "size", "literal",
            "uncalled", "filtered", "adjusted", "likewise", "rebound", "swap", "name", "call", "statement", "value",
            "copied", "prepared")  # fmt: skip
 #: What can make samples alike; other or fewer data would, too, and repair nothing.
@@ -183,10 +182,9 @@ _FAR = 1.2
 _DOUBTED, _OWN_SIGN = 1.5, -3.0
 #: No program drops a result on purpose, and few make a layer that nothing calls; the greatest length is a whole number
 #: of times the size that it exceeds; one sample was empty, and no other; what was joined is cut where its parts meet;
-#: no program cuts where nothing is cut off; the last part of an LSTM's state is its cells, which no head is to see;
-#: what a layer gives is seldom what it takes.
+#: no program cuts where nothing is cut off; the last part of an LSTM's state is its cells, which no head is to see.
 _SURE = {"dropped": 3.0, "uncalled": 2.5, "shortened": 1.5, "nonempty": 1.5, "seam": 2.0, "recut": 1.5,
-         "state": 1.5, "opposite": 1.5, "times": 2.0}  # fmt: skip
+         "state": 1.5, "times": 2.0}  # fmt: skip
 #: What a kind of edit costs on the whole, and how much more (or less) of that counts where the weight is not known.
 _USUAL, _UNFITTED = 0.6, 2.0
 #: Layers of another size, with whose size the same call went well before, or whose size is computed of several names,
@@ -207,7 +205,7 @@ _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "
            "extended", "tail", "earlier",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",
-           "overlapping", "multiple", "drawn", "opposite", "filled", "times")  # fmt: skip
+           "overlapping", "multiple", "drawn", "filled", "times")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

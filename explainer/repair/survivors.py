@@ -93,7 +93,23 @@ def _same_run(one: Survivor, first: Survivor) -> bool:
 def downstream(one: Survivor, others: list[Survivor], where: Roles, evidence: Evidence) -> bool:
     """Whether an edit puts right, where it failed or is written, what another puts right where it went wrong."""
     behind = _overwrites(one, others) or _turns(one, others, where, evidence) or _fitted(one, others, where)
-    return behind or _reads(one, others, where)
+    return behind or _reads(one, others, where) or any(_evens_out(one, each) for each in others)
+
+
+def _evens_out(one: Survivor, other: Survivor) -> bool:
+    """Whether an edit gives a setting the number of another, `embed = 64`, where reading the one for the other will do.
+
+    The other edit is then `cfg.embed` for `cfg.hidden`: of two settings that are the same number one would have no use.
+    Nor would one that is read nowhere any more, where the other edit reads it.
+    """
+    before = one.candidate.edits[0].before or ""
+    (old, new), *more = _changes(other.candidate)
+    fields = other.name in ("size", "field") and len(old) == len(new) == 1 and not more
+    if fields and one.forgets and not other.forgets and one.line != other.line and new <= _changes(one.candidate)[0][0]:
+        return True
+    names = [text for text in (*old, *new) if text.isidentifier()] if fields else []
+    set_here = len(names) == 2 and any(re.search(rf"\b{name}\b[\"']?\s*[:=]", before) for name in names)
+    return set_here and one.candidate.kind == "replace-literal" and one.line != other.line
 
 
 def _fitted(one: Survivor, others: list[Survivor], where: Roles) -> bool:

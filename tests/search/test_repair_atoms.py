@@ -61,7 +61,6 @@ REPAIRS = [
         "",
         "    return x, halved(n, layers=len(convs))",
     ),
-    ("opposite", "def f(net):\n    n = net.fc.out_features", "", "    n = net.fc.in_features"),
     ("detach", "self.kept = f(x)", "", "self.kept = f(x).detach()"),
     ("detach", "for x in rows:\n    h = f(x, h)", "", "    h = f(x, h).detach()"),
     ("severed", "y, self.s = f(x, self.s)", "", "y, self.s = f(x, self.s)\nself.s = self.s.detach()"),

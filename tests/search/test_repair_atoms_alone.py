@@ -33,7 +33,6 @@ ALONE = [
         "    return x, halved(n)",
         "",
     ),
-    ("opposite", "def f(net):\n    n = net.fc.bias", ""),
     ("detach", "self.layer = nn.Linear(3, 3)", ""),
     ("clone", "rows.append(x.clone())", ""),
     ("detach", "for x in rows:\n    s = f(x)", ""),  # of this step

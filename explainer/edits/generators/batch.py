@@ -49,7 +49,11 @@ def _batch_kept(evidence: Evidence, step: Step, failing: bool) -> Iterator[Candi
     if isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr == "contiguous":
         owner = owner.func.value
     before = step.before[0][0] if step.before else []
-    if owner is None or len(sizes) < 2 or not before or not isinstance(owner, ast.Name):
+    if owner is None or len(sizes) < 2 or not before:
+        return
+    if len(sizes) == 2 and len(before) > 1:
+        yield from _at_definition(evidence, step.place, sizes[1], product(before[1:]), math.prod(before[1:]))  # type: ignore[arg-type]
+    if not isinstance(owner, ast.Name):
         return
     batch = f"{owner.id}.size(0)"
     yield from _sizes_replaced(evidence, step, sizes, batch, before, failing)
@@ -76,7 +80,6 @@ def _sizes_replaced(
         edits = partial(changed, place.source, flat)
         title = "flat-batch" if folds else "batch-size"
         yield from evidence.made(edits, "replace", place, title, new=f"{batch}, -1" if folds else batch, old=old)
-        yield from _at_definition(evidence, place, rest[0], product(before[1:]), features)
         yield from _with_layer(evidence, place, flat, batch, product(before[1:]), features)
 
 

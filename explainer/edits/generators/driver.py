@@ -18,6 +18,7 @@ WITHOUT_CALL = ("dataloader", "checkpoint", "api")
 _SHAPE = {
     "calls.exchanged": -1,
     "upstream.undone": -1,
+    "sizes.other_end": -1,
     "layout.steps_first": -1,
     "directions.joined": -1,
     "collate.filled": 0,

@@ -28,7 +28,7 @@ _CAST = "dtype.started dtype.structural dtype.registered converted.converted cas
 #: What goes before a change of a size: repairs where one thing can be meant.
 _COUNTS = (
     "calls.exchanged upstream.undone ordered.read_early ordered.computed_early counted.one_more counted.one_too_many "
-    "sizes.named_out"
+    "sizes.other_end sizes.named_out"
 )
 _MOVED = "device.nested device.together device.created"
 _LAYOUT = Pattern(r"\.(permute|transpose|unsqueeze|squeeze|flatten|movedim)\(([-\d, ]*)\)$")

@@ -114,6 +114,10 @@ def arriving(layer: Layer, step: Step) -> tuple[str, int] | None:
     return None
 
 
+#: What a layer reads and what it gives, each by the other's name.
+_PAIRED = (("in_features", "out_features"), ("in_channels", "out_channels"), ("input_size", "hidden_size"),
+           ("num_embeddings", "embedding_dim"))  # fmt: skip
+ENDS = {one: other for pair in _PAIRED for one, other in (pair, pair[::-1])}
 #: The argument that decides the size of what a layer gives, and the dimension it shows in.
 LEAVING = {
     "Linear": ("out_features", -1), "Embedding": ("embedding_dim", -1), "LSTM": ("hidden_size", -1),

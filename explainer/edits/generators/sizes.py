@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from explainer.bindings import last_name
+from explainer.bindings import last_name, only_value
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Layer, Step
 from explainer.edits.expressions import named, product, sized
 from explainer.edits.generators.literals import solved_in
 from explainer.edits.generators.shapes import BROADCAST
-from explainer.edits.generators.sites import LEAVING, Site, layers_hit, sites
+from explainer.edits.generators.sites import ENDS, LEAVING, Site, layers_hit, sites
 from explainer.edits.generators.sites import arriving as needed
 from explainer.edits.generators.slices import operands, trunk
 from explainer.edits.generators.state import shuffled, viewed
@@ -53,6 +53,19 @@ def _parts(steps: list[Step]) -> list[int]:
         if step.function in ("chunk", "split", "tensor_split") and step.before and step.shape and step.shape[-1]:
             times *= max(step.before[0][0][-1] // step.shape[-1], 1)
     return found
+
+
+def other_end(evidence: Evidence) -> Iterator[Candidate]:
+    """`width = old.fc.out_features` -> `old.fc.in_features`, where `Linear(width, n)` takes the place of `old.fc`."""
+    for layer, step in layers_hit(evidence):
+        need = needed(layer, step)
+        for site in sites(layer, need[0]) if need else ():
+            scope, node = site.place.source.scope_at(site.place.span.line), site.place.node
+            value = only_value(scope, node.id) if isinstance(node, ast.Name) else node
+            if isinstance(value, ast.Attribute) and value.attr in ENDS:
+                at = site.place.at(value)
+                new = f"{site.place.source.text(value.value)}.{ENDS[value.attr]}"
+                yield from evidence.replaced(at, new, "replace", "rename", at, old=at.text, new=new)
 
 
 def named_out(evidence: Evidence) -> Iterator[Candidate]:

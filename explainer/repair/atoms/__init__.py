@@ -54,7 +54,6 @@ ATOMS: dict[str, Atom] = {
     "size": names.size,
     "measure": names.measure,
     "field": names.field,
-    "opposite": names.opposite,
     "row": rows.row,
     "marked": marks.marked,
     "repeated": repeats.repeated,

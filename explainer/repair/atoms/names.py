@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from explainer.bindings import targets_of
 from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import named
+from explainer.edits.generators.sites import ENDS
 from explainer.repair.atoms.common import (
     expressions,
     integer,
@@ -35,10 +36,6 @@ _SAME_FIELD = 0.6
 _AS_BESIDE = -0.6
 #: What it costs that a size changes from stage to stage as another of the loop does.
 _STAGED = -1.2
-#: What a layer reads and what it gives, each by the other's name.
-_PAIRED = (("in_features", "out_features"), ("in_channels", "out_channels"), ("input_size", "hidden_size"),
-           ("num_embeddings", "embedding_dim"))  # fmt: skip
-_ENDS = {one: other for pair in _PAIRED for one, other in (pair, pair[::-1])}
 #: How many expressions there are for a number that another is to become.
 _PROPORTIONAL = 5
 _OF_SIZES = (ast.Mult, ast.Add, ast.Sub, ast.FloorDiv)
@@ -318,17 +315,12 @@ def field(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         own = ast.unparse(node) if _is_field(spot, node) else ""
         if not own or _inside(spot, node) or own in spot.scope:
             continue
+        if (other := ENDS.get(node.attr)) is not None:  # type: ignore[attr-defined]
+            yield Offer("field", spot, node, f"{ast.unparse(node.value)}.{other}", "end", -0.4)  # type: ignore[attr-defined]
         known = {*spot.scope, *(ast.unparse(one) for one in expressions(spot))}  # what is read there is not meant twice
         read = dict.fromkeys(ast.unparse(one) for one in ast.walk(function) if _is_field(spot, one))  # type: ignore[arg-type]
         others = [one for one in read if one not in known and not _apart(one, node)]
         yield from (Offer("field", spot, node, one, "field", 0.1 * at) for at, one in enumerate(others[:_DERIVED]))
-
-
-def opposite(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`old.fc.out_features` -> `old.fc.in_features`: what a layer takes for what it gives, and the other way round."""
-    for node in expressions(spot) if "out of" not in evidence.message else ():  # where any smaller one fits
-        if isinstance(node, ast.Attribute) and node.attr in _ENDS and isinstance(node.ctx, ast.Load):
-            yield Offer("opposite", spot, node, f"{ast.unparse(node.value)}.{_ENDS[node.attr]}", "end")
 
 
 def _is_field(spot: Spot, node: ast.AST) -> bool:
