@@ -246,6 +246,8 @@ def test_a_value_that_nobody_reads_and_the_index_of_a_neighbour_are_offered():
     [
         ("for r in rewards:\n    run = r + g * run\n    out.append(run)\n", "for r in reversed(rewards):"),
         ("for r in reversed(rewards):\n    run = r + g * run\n    out.append(run)\n", "out.reverse()"),
+        ("for t in range(n):\n    run = r[t] + g * run\n    out[t] = run\n", "for t in reversed(range(n)):"),
+        ("for t in range(n):\n    run = r[t] + g * run\n    out[0] = run\n", None),
         ("for r in rewards:\n    run = r + g\n    out.append(run)\n", None),
         ("for r in rewards:\n    run = r + g * run\n", None),
     ],

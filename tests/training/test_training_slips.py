@@ -80,6 +80,9 @@ def test_fractions_are_brought_to_scale_before_they_are_cut_by_what_brings_them_
     offered = texts(types.fractions(parsed_source("x.py", text), set()))
     assert offered == {("wave", "(wave * PEAK)"), ("wave.to(torch.int16)", "wave")}
     assert not texts(types.fractions(parsed_source("x.py", "y = wave.to(torch.float32)\n"), set()))
+    scaled = "def scaled(x):\n    out = x.copy()\n    out[:, 0] = (x[:, 0] - 3) / 7\n    return out\n"
+    assert texts(types.fractions(parsed_source("x.py", scaled), set())) == {("x.copy()", "x.astype(float)")}
+    assert not texts(types.fractions(parsed_source("x.py", scaled.replace(" / 7", "")), set()))
 
 
 def test_a_second_set_of_data_is_offered_the_statistics_of_the_first():

@@ -45,6 +45,10 @@ def fractions(source: Source, ran: set[int]) -> Iterator[Offer]:
     ratios = [one for one in source.nodes() if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div)]
     plain = [one.right for one in ratios if isinstance(one.right, (ast.Name, ast.Constant))]
     divisors = dict.fromkeys(map(source.text, plain))
+    for copy in _written_as_whole(source):
+        held = source.text(copy.func)[: -len(called(copy))]
+        new = f"{held}astype(float)" if called(copy) == "copy" else f"{held}float()"
+        yield replace(replacing(source, copy, new, 0.7), reason="whole")
     for call in source.nodes():
         owner = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
         if not isinstance(call, ast.Call) or owner is None or call.lineno in ran or not _cuts(source, call):
@@ -53,6 +57,23 @@ def fractions(source: Source, ran: set[int]) -> Iterator[Offer]:
         for text in divisors:
             yield replace(replacing(source, owner, f"({inner} * {text})", 0.7), reason="whole")
         yield replace(replacing(source, call, inner, 0.9), reason="whole")
+
+
+def _written_as_whole(source: Source) -> Iterator[ast.Call]:
+    """Copies of what may hold whole numbers, to whose entries quotients are written: `out[:, j] = (x - mean) / std`."""
+    for function in source.nodes():
+        rows = list(ast.walk(function)) if isinstance(function, ast.FunctionDef) else []
+        parts = [one for one in rows if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Subscript)
+                 and any(isinstance(each, ast.Div) for each in ast.walk(one.value))]  # fmt: skip
+        written = {ast.unparse(one.targets[0].value) for one in parts}  # type: ignore[attr-defined]
+        for one in rows:
+            call = one.value if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) in written else None
+            if (
+                isinstance(call, ast.Call)
+                and isinstance(call.func, ast.Attribute)
+                and called(call) in ("copy", "clone")
+            ):
+                yield call
 
 
 def _cuts(source: Source, call: ast.Call) -> bool:

@@ -217,6 +217,11 @@ def turned_loops(source: Source) -> Iterator[Offer]:
         grown = [source.text(one.value.func.value) for one in loop.body if isinstance(one, ast.Expr)
                  and isinstance(one.value, ast.Call) and isinstance(one.value.func, ast.Attribute)
                  and one.value.func.attr == "append"]  # fmt: skip
+        if carried and not grown and isinstance(loop.iter, ast.Call) and called(loop.iter) == "range":
+            if any(_at_turn(one, loop.target) for one in loop.body):
+                new = f"reversed({source.text(loop.iter)})"
+                yield Offer("replace", source, loop.iter, rewrite.replaced(source, loop.iter, new), new, 0.25)
+            continue
         if not carried or len(grown) != 1:
             continue
         text, (name,) = source.text(loop.iter), grown
@@ -227,6 +232,12 @@ def turned_loops(source: Source) -> Iterator[Offer]:
         new = f"reversed(list({text}))" if isinstance(loop.iter, ast.Call) else f"reversed({text})"
         edits = rewrite.together(source, rewrite.replaced(source, loop.iter, new), back)
         yield Offer("replace", source, loop.iter, edits, new, 0.25)
+
+
+def _at_turn(statement: ast.stmt, counter: ast.expr) -> bool:
+    """Whether a statement writes to the entry of its turn: `returns[t] = running`."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    return isinstance(target, ast.Subscript) and ast.unparse(target.slice) == ast.unparse(counter)
 
 
 def of_data(source: Source, ran: set[int]) -> Iterator[Offer]:
