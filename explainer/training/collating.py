@@ -11,7 +11,9 @@ from torch.nn.utils.rnn import PackedSequence
 from explainer.training.deep import unseen
 
 #: Batches of a loader that are compared; batches larger than that are not.
-_BATCHES, _ROWS = 4, 512
+_BATCHES, _ROWS = 4, 256
+#: How many of its first values tell a sample from others.
+_VALUES = 512
 #: One part of every sample, as flat values; None where it is nothing that has numbers.
 Values = list[torch.Tensor]
 
@@ -31,6 +33,8 @@ def install(watcher: Any, iterator: Any) -> None:
             try:
                 with unseen():
                     compared.append(taken_apart(samples, batch))
+            except (RuntimeError, TypeError, ValueError, LookupError):  # samples of different kinds, no plain numbers
+                compared.append(None)
             except Exception as error:
                 watcher.failed(error)
         return batch
@@ -102,11 +106,11 @@ def _rows(out: Any, many: int) -> Iterator[Values]:
     """What a batch shows of each sample: along its first dimension, or along the second."""
     if isinstance(out, PackedSequence):
         out = torch.nn.utils.rnn.unpack_sequence(out)
-    if isinstance(out, torch.Tensor):
+    if isinstance(out, torch.Tensor) and not out.is_complex():
         if out.dim() and len(out) == many:
-            yield [one.detach().reshape(-1).double() for one in out]
+            yield [_values(one) for one in out]
         elif out.dim() > 1 and out.shape[1] == many:
-            yield [out[:, at].detach().reshape(-1).double() for at in range(many)]
+            yield [_values(out[:, at]) for at in range(many)]
     elif _listed(out) and len(out) == many:
         flat = [_flat(one) for one in out]
         if not any(one is None for one in flat):
@@ -119,7 +123,11 @@ def _listed(value: Any) -> bool:
 
 def _flat(value: Any) -> torch.Tensor | None:
     try:
-        made = value.detach() if isinstance(value, torch.Tensor) else torch.as_tensor(value)
+        made = value if isinstance(value, torch.Tensor) else torch.as_tensor(value)
     except (TypeError, ValueError, RuntimeError):
         return None
-    return made.reshape(-1).double() if made.is_cpu and not made.is_complex() else None
+    return _values(made) if made.is_cpu and not made.is_complex() else None
+
+
+def _values(held: torch.Tensor) -> torch.Tensor:
+    return held.detach().reshape(-1)[:_VALUES].double()

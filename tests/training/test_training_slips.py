@@ -16,7 +16,7 @@ from explainer.training.finding import Attempt, findings  # noqa: E402
 from explainer.training.judge import Compared  # noqa: E402
 from explainer.training.kinds import optimizers  # noqa: E402
 from explainer.training.proposals.through import past_comparison  # noqa: E402
-from explainer.training.search import evaluation, expressions, places, search, slips, statistics, types, unread  # noqa: E402
+from explainer.training.search import dtypes, evaluation, expressions, places, search, slips, standardizing, unread  # noqa: E402
 from explainer.training.search.doubts import Doubt  # noqa: E402
 from explainer.training.search.offer import nature, replacing  # noqa: E402
 from explainer.training.trials import Tried  # noqa: E402
@@ -70,28 +70,28 @@ def test_what_a_value_is_taken_for_is_turned_round(text, offered):
     ],
 )  # fmt: skip
 def test_a_wider_type_is_tried_first_where_places_in_a_cycle_are_asked_for(text, offered):
-    plain, waves = (list(types.wider(parsed_source("train.py", f"{text}{more}"))) for more in ("", "\nc = t.sin()"))
+    plain, waves = (list(dtypes.wider(parsed_source("train.py", f"{text}{more}"))) for more in ("", "\nc = t.sin()"))
     assert offered in texts(plain) & texts(waves)
     assert min(one.cost for one in waves) < min(one.cost for one in plain)
 
 
 def test_fractions_are_brought_to_scale_before_they_are_cut_by_what_brings_them_back():
     text = "def keep(wave):\n    return wave.to(torch.int16)\ndef play(pcm):\n    return pcm.float() / PEAK\n"
-    offered = texts(types.fractions(parsed_source("x.py", text), set()))
+    offered = texts(dtypes.fractions(parsed_source("x.py", text), set()))
     assert offered == {("wave", "(wave * PEAK)"), ("wave.to(torch.int16)", "wave")}
-    assert not texts(types.fractions(parsed_source("x.py", "y = wave.to(torch.float32)\n"), set()))
+    assert not texts(dtypes.fractions(parsed_source("x.py", "y = wave.to(torch.float32)\n"), set()))
     scaled = "def scaled(x):\n    out = x.copy()\n    out[:, 0] = (x[:, 0] - 3) / 7\n    return out\n"
-    assert texts(types.fractions(parsed_source("x.py", scaled), set())) == {("x.copy()", "x.astype(float)")}
-    assert not texts(types.fractions(parsed_source("x.py", scaled.replace(" / 7", "")), set()))
+    assert texts(dtypes.fractions(parsed_source("x.py", scaled), set())) == {("x.copy()", "x.astype(float)")}
+    assert not texts(dtypes.fractions(parsed_source("x.py", scaled.replace(" / 7", "")), set()))
 
 
 def test_a_second_set_of_data_is_offered_the_statistics_of_the_first():
     head = "def scaled(x):\n    return (x - x.mean()) / x.std()\n"
-    offered = texts(statistics.of_first(parsed_source("x.py", head + "a = scaled(train)\nb = scaled(test)\n")))
+    offered = texts(standardizing.of_first(parsed_source("x.py", head + "a = scaled(train)\nb = scaled(test)\n")))
     assert offered == {("scaled(test)", "((test - train.mean()) / train.std())")}
-    assert not texts(statistics.of_first(parsed_source("x.py", head + "a = scaled(train)\n")))
+    assert not texts(standardizing.of_first(parsed_source("x.py", head + "a = scaled(train)\n")))
     plain = "def scaled(x):\n    return x / 255\na = scaled(train)\nb = scaled(test)\n"
-    assert not texts(statistics.of_first(parsed_source("x.py", plain)))
+    assert not texts(standardizing.of_first(parsed_source("x.py", plain)))
 
 
 @pytest.mark.parametrize(

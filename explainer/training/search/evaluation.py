@@ -9,7 +9,7 @@ from typing import Any
 
 from explainer.source import Source, called
 from explainer.training import rewrite
-from explainer.training.search import places, slips, statistics, whole
+from explainer.training.search import places, slips, standardizing, whole
 from explainer.training.search.expressions import defined, dimensions, turned_shares
 from explainer.training.search.offer import Offer, leaving_out, replacing
 from explainer.training.sources import program_sources
@@ -52,7 +52,7 @@ def offers(watcher: Any) -> Iterator[Offer]:
         yield from _weights(source)
         yield from whole.drawn_once(source)
         yield from slips.fitted(source)
-        yield from statistics.of_first(source)
+        yield from standardizing.of_first(source)
         ran = [one for where, one in evaluating if where is source]
         yield from (replace(one, cost=0.5) for one in slips.in_order(source, ran))
 

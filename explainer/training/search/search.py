@@ -13,7 +13,7 @@ from explainer.training.directions import verdict
 from explainer.training.finding import Attempt, Finding
 from explainer.training.judge import FIT, gain, is_share, metrics, rises, share
 from explainer.training.looks.fits import learned
-from explainer.training.search import evaluation, expressions, places, slips, types, unread, whole
+from explainer.training.search import dtypes, evaluation, expressions, places, slips, unread, whole
 from explainer.training.search.doubts import BELOW, Doubt
 from explainer.training.search.offer import Offer
 from explainer.training.trials import Trials, Tried, taught
@@ -221,7 +221,7 @@ def _of_rest(watcher: Any, ran: Sequence[tuple[Any, Any]], sources: Sequence[Any
         yield from slips.weighing(source, call)
     for source in sources:
         yield from whole.beforehand(source)
-        yield from types.wider(source)
+        yield from dtypes.wider(source)
         yield from expressions.neighbours(source)
         yield from slips.kept(source)
         yield from slips.written_over(source)
@@ -233,7 +233,7 @@ def _of_rest(watcher: Any, ran: Sequence[tuple[Any, Any]], sources: Sequence[Any
         yield from whole.turned_loops(source)
         lines = {one.lineno for where, one in ran if where is source} | places.not_before(watcher, source)
         yield from whole.of_data(source, lines)
-        yield from types.fractions(source, lines)
+        yield from dtypes.fractions(source, lines)
         yield from slips.prepared(source, lines)
 
 

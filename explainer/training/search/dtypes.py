@@ -68,17 +68,13 @@ def _written_as_whole(source: Source) -> Iterator[ast.Call]:
         written = {ast.unparse(one.targets[0].value) for one in parts}  # type: ignore[attr-defined]
         for one in rows:
             call = one.value if isinstance(one, ast.Assign) and ast.unparse(one.targets[0]) in written else None
-            if (
-                isinstance(call, ast.Call)
-                and isinstance(call.func, ast.Attribute)
-                and called(call) in ("copy", "clone")
-            ):
-                yield call
+            copies = isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute)
+            if copies and called(call) in ("copy", "clone"):  # type: ignore[arg-type]
+                yield call  # type: ignore[misc]
 
 
 def _cuts(source: Source, call: ast.Call) -> bool:
     """Whether a call cuts what may have fractions to whole numbers."""
     types = {source.text(one).rpartition(".")[2].strip("'\"") for one in call.args}
-    return (called(call) in _CUTS and not call.args) or (
-        called(call) in ("to", "astype", "type") and bool(types & set(_WHOLE))
-    )
+    asked = called(call) in ("to", "astype", "type") and not types.isdisjoint(_WHOLE)
+    return asked or (called(call) in _CUTS and not call.args)

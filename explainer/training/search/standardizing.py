@@ -39,10 +39,8 @@ def _scales(function: ast.AST) -> ast.expr | None:
 
 
 def _is_statistic(node: ast.AST) -> bool:
-    method = (
-        isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name)
-    )
-    return method and called(node) in _STATISTICS  # type: ignore[arg-type]
+    owner = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return isinstance(owner, ast.Name) and called(node) in _STATISTICS  # type: ignore[arg-type]
 
 
 def _inlined(value: ast.expr, name: str, own: str, first: str) -> str:
