@@ -95,6 +95,33 @@ FAULTS = {
         net = Spectral(settings["width"], *settings["modes"])
         net(torch.rand(2, 4, 24, 16)).backward()
         """, "settings = dict", "modes=(10, 9)"),
+    "one tower ends in the setting that the other has inside": (
+        """
+        import torch
+        from dataclasses import dataclass
+        from torch import nn
+        @dataclass
+        class Config:
+            rows: int = 9
+            hidden: int = 48
+            embed: int = 20
+        class Left(nn.Module):
+            def __init__(self, cfg):
+                super().__init__()
+                self.body = nn.Sequential(nn.Linear(cfg.rows, cfg.hidden), nn.ReLU(), nn.Linear(cfg.hidden, cfg.embed))
+            def forward(self, x):
+                return self.body(x)
+        class Right(nn.Module):
+            def __init__(self, cfg):
+                super().__init__()
+                self.ids = nn.Embedding(cfg.rows, cfg.hidden)
+                self.out = nn.Linear(cfg.hidden, cfg.hidden)
+            def forward(self, at):
+                return self.out(self.ids(at))
+        cfg = Config()
+        left, right = Left(cfg)(torch.rand(6, 9)), Right(cfg)(torch.arange(6))
+        nn.functional.cross_entropy(left @ right.T, torch.arange(6)).backward()
+        """, "self.out = nn.Linear", "nn.Linear(cfg.hidden, cfg.embed)"),
     "bytes read as wider numbers behind a header": (
         """
         import torch
