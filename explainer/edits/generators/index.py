@@ -253,8 +253,9 @@ def told_to_ignore(evidence: Evidence) -> Iterator[Candidate]:
     crash = evidence.crash
     layers = [one for one in (crash.layer if crash is not None else None, *evidence.on_stack) if one is not None]
     for layer in layers if outside is not None and int(outside[1]) in _MARKS else ():
-        if layer.type in ("CrossEntropyLoss", "NLLLoss") and layer.calls:
-            at = layer.calls[0].place
+        at = layer.calls[0].place if layer.type in ("CrossEntropyLoss", "NLLLoss") and layer.calls else None
+        given = at.node.keywords if at is not None and isinstance(at.node, ast.Call) else []
+        if at is not None and not any(one.arg == "ignore_index" for one in given):
             edits = partial(set_argument, at, "ignore_index", int(outside[1]))  # type: ignore[index]
             words: dict[str, Any] = {"layer": layer.type, "value": outside[1]}  # type: ignore[index]
             yield from evidence.made(edits, "set-argument", at, "mark", **words)
