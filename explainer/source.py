@@ -177,6 +177,13 @@ def called(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
+def with_argument(source: Source, call: ast.Call, argument: str) -> str:
+    """A call's source with one more argument at its end."""
+    inner = source.text(call).rstrip()[:-1].rstrip()
+    joint = "" if inner.endswith("(") else " " if inner.endswith(",") else ", "
+    return f"{inner}{joint}{argument})"
+
+
 def with_arguments(source: Source, call: ast.Call, given: Iterable[ast.AST]) -> str:
     """A call's source with these arguments, as they are written, in place of its own."""
     return f"{source.text(call.func)}({', '.join(map(source.text, given))})"

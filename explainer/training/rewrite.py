@@ -8,7 +8,7 @@ from typing import Any
 
 from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined
-from explainer.source import Source, called
+from explainer.source import Source, called, with_argument
 from explainer.training.sites import Frame, Site
 
 Edits = tuple[Edit, ...]
@@ -63,10 +63,7 @@ def with_keyword(source: Source, call: ast.Call, name: str, text: str) -> Edits:
     for keyword in call.keywords:
         if keyword.arg == name:
             return replaced(source, keyword.value, text)
-    whole = source.text(call)
-    inner = whole[:-1].rstrip()
-    joint = "" if inner.endswith("(") else " " if inner.endswith(",") else ", "
-    return replaced(source, call, f"{inner}{joint}{name}={text})")
+    return replaced(source, call, with_argument(source, call, f"{name}={text}"))
 
 
 def before(source: Source, statement: ast.stmt, text: str) -> Edits:

@@ -130,7 +130,8 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
     meant = operand.place is not None and operand.dtype in SHORT and (leaves or _autocast(evidence))
     alike = [] if meant else [step for step in chain(evidence, operand.start) if step.dtype == operand.dtype]
     alike = _from_where_it_met(evidence, alike, dtype)
-    alike = [step for step in alike if not (step.dtype in _chosen(evidence) and _narrows(step))]
+    chosen = _chosen(evidence)
+    alike = [step for step in alike if not (step.dtype in chosen and _narrows(step))]
     if dtype == "bool":
         alike = _compared(evidence, operand) or alike
     if dtype.startswith("int") and "float" in operand.dtype:  # fractions are lost: only behind the last arithmetic
@@ -149,7 +150,7 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
             yield from _copied(evidence, place)
         elif place is not None and editable(place) and not _asked_for(place):
             yield from cast_at(evidence, place, method, operand.dtype)
-    if dtype in _chosen(evidence):
+    if dtype in chosen:
         yield from _as_beside(evidence, operand)
     for step in alike[-1:] if method == "long()" else ():
         if step.places and step.function in _SPACED and editable(step.places[0]):

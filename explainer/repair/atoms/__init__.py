@@ -63,7 +63,7 @@ ATOMS: dict[str, Atom] = {
     "handed": handed.handed,
     "meant": handed.meant,
     "namesake": arguments.namesake,
-    "times": arguments.times,
+    "times": turns.times,
     "sibling": arguments.sibling,
     "element": arguments.element,
     "call": calls.call,

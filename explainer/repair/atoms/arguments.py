@@ -25,7 +25,7 @@ from explainer.repair.atoms.common import (
 from explainer.repair.atoms.signatures import lacking, left_alone, said
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called, with_arguments
+from explainer.source import called, with_argument, with_arguments
 
 #: What a call may lack and no signature tells, by its last name.
 _LACKING: Mapping[str, Sequence[str]] = {
@@ -203,14 +203,14 @@ def keyword(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         known = {word.arg for word in node.keywords}
         for at, one in enumerate(_LACKING.get(called(node), ())):
             if one.partition("=")[0] not in known:
-                yield Offer("keyword", spot, node, with_argument(spot, node, one), one, 0.6 + 0.2 * at)
+                yield Offer("keyword", spot, node, with_argument(spot.place.source, node, one), one, 0.6 + 0.2 * at)
         for size in _square(spot, evidence, node) if "size" not in known else ():
-            yield Offer("keyword", spot, node, with_argument(spot, node, f"size={size}"), "size", _COUNTED)
+            yield Offer("keyword", spot, node, with_argument(spot.place.source, node, f"size={size}"), "size", _COUNTED)
         for name, default in lacking(node, evidence).items():
             for value, why, weight in _values(spot, evidence, node, name, default):
                 meant = why == "near" and left_alone(node, name, evidence)
                 kind = "prepared" if meant else "literal" if why == "near" else "keyword"
-                yield Offer(kind, spot, node, with_argument(spot, node, f"{name}={value}"), why, weight)
+                yield Offer(kind, spot, node, with_argument(spot.place.source, node, f"{name}={value}"), why, weight)
 
 
 def namesake(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -218,21 +218,8 @@ def namesake(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for node in calls(spot):
         for name, default in lacking(node, evidence).items():
             for value, weight in _called_so(spot, node, name, default):
-                yield Offer("namesake", spot, node, with_argument(spot, node, f"{name}={value}"), "", weight)
-
-
-def times(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`halved(n)` -> `halved(n, layers=len(self.convs))`: as often as who calls it loops, where it does it once."""
-    for node in calls(spot):
-        caller = spot.place.source.function_at(node.lineno)
-        gone = [one.iter for one in ast.walk(caller) if isinstance(one, ast.For)] if caller is not None else []
-        loops = [one for place in evidence.defined(called(node)) for one in ast.walk(place.node)
-                 if isinstance(one, ast.For)] if gone else []  # fmt: skip
-        for name in lacking(node, evidence) if loops else ():
-            for one in gone if any(ast.unparse(each.iter) == f"range({name})" for each in loops) else ():
-                if isinstance(one, (ast.Name, ast.Attribute)) and one.lineno < node.lineno:
-                    value = f"{name}=len({text(spot, one)})"
-                    yield Offer("times", spot, node, with_argument(spot, node, value), "loop")
+                new = with_argument(spot.place.source, node, f"{name}={value}")
+                yield Offer("namesake", spot, node, new, "", weight)
 
 
 def _called_so(spot: Spot, node: ast.Call, name: str, default: Any) -> Iterator[tuple[str, float]]:
@@ -379,7 +366,7 @@ def sibling(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         given = ((one.source, word) for one in others for word in _words(one.node))
         words = {f"{word.arg}={source.text(word.value)}" for source, word in given if word.arg not in known}
         for word in sorted(words)[:6]:
-            yield Offer("sibling", spot, node, with_argument(spot, node, word), "sibling")
+            yield Offer("sibling", spot, node, with_argument(spot.place.source, node, word), "sibling")
 
 
 def _entries_beside(spot: Spot) -> Iterator[Offer]:
@@ -407,11 +394,3 @@ def _fixed(evidence: Evidence, name: str) -> list[Place]:
 
 def _words(node: ast.AST) -> list[ast.keyword]:
     return [word for word in node.keywords if word.arg] if isinstance(node, ast.Call) else []
-
-
-def with_argument(spot: Spot, node: ast.Call, argument: str) -> str:
-    """A call's source with one more argument."""
-    whole = text(spot, node)
-    inner = whole.rstrip()[:-1].rstrip()
-    joint = "" if inner.endswith("(") else " " if inner.endswith(",") else ", "
-    return f"{inner}{joint}{argument})"

@@ -72,7 +72,7 @@ def _put_in(scope: ast.AST, name: str, asked: ast.expr) -> list[ast.expr]:
     found = []
     for one in ast.walk(scope):
         target = one.targets[0] if isinstance(one, ast.Assign) else None
-        if any(each is asked for each in ast.walk(one)) and isinstance(one, (ast.Assign, ast.Call)):
+        if isinstance(one, (ast.Assign, ast.Call)) and any(each is asked for each in ast.walk(one)):
             continue
         if isinstance(one, ast.Assign) and isinstance(target, ast.Subscript) and ast.unparse(target.value) == name:
             found.append(one.value)

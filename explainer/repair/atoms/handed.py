@@ -10,12 +10,12 @@ from explainer.diagnosis import Edit
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
-from explainer.repair.atoms.arguments import OF_DATA, replaced, with_argument
+from explainer.repair.atoms.arguments import OF_DATA, replaced
 from explainer.repair.atoms.common import calls, expressions, integer, integers, lengths, measured, text, wanted
 from explainer.repair.atoms.signatures import lacking, optional
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot, scope_at
-from explainer.source import loaded
+from explainer.source import loaded, with_argument
 
 #: How many numbers of the caller's are tried.
 _MOST = 2
@@ -58,7 +58,7 @@ def _counts(spot: Spot, evidence: Evidence, function: ast.FunctionDef, caller: S
             for at, size in enumerate([size for size, value in known.items() if value in sizes][:_MOST]):
                 more = _handed_on(spot.place.source, function, caller.place, name, size)
                 if more:
-                    new = with_argument(spot, node, f"{name}={name}")
+                    new = with_argument(spot.place.source, node, f"{name}={name}")
                     yield Offer("handed", spot, node, new, "caller", 0.1 * at, more=more)
 
 
@@ -88,10 +88,10 @@ def _counted(spot: Spot) -> dict[str, int]:
 
 def _handed_on(source: object, function: ast.FunctionDef, call: Place, name: str, text: str) -> tuple[Edit, ...]:
     """The edits of the function's header and of its one call."""
-    home, last = Place(source, function.args.args[-1]), Spot(call, "caller", 0)  # type: ignore[arg-type]
+    home = Place(source, function.args.args[-1])  # type: ignore[arg-type]
     if not isinstance(call.node, ast.Call) or call.node.keywords:
         return ()
-    given = with_argument(last, call.node, text)
+    given = with_argument(call.source, call.node, text)
     try:
         header = changed(home.source, [(home.span, f"{home.text}, {name}")])
         return (*header, *changed(call.source, [(call.span, given)]))

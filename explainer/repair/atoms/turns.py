@@ -6,10 +6,11 @@ import ast
 from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
-from explainer.repair.atoms.common import expressions, number
+from explainer.repair.atoms.common import calls, expressions, number
+from explainer.repair.atoms.signatures import lacking
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called, loaded, stored
+from explainer.source import called, loaded, stored, with_argument
 
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 
@@ -25,6 +26,20 @@ def stepped(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for text, owner in _of_turn(spot, node):
             if owner not in taken:
                 yield Offer("stepped", spot, node, text, "turn")
+
+
+def times(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`halved(n)` -> `halved(n, layers=len(self.convs))`: as often as who calls it loops, where it does it once."""
+    for node in calls(spot):
+        caller = spot.place.source.function_at(node.lineno)
+        gone = [one.iter for one in ast.walk(caller) if isinstance(one, ast.For)] if caller is not None else []
+        loops = [one for place in evidence.defined(called(node)) for one in ast.walk(place.node)
+                 if isinstance(one, ast.For)] if gone else []  # fmt: skip
+        for name in lacking(node, evidence) if loops else ():
+            for one in gone if any(ast.unparse(each.iter) == f"range({name})" for each in loops) else ():
+                if isinstance(one, (ast.Name, ast.Attribute)) and one.lineno < node.lineno:
+                    value = f"{name}=len({spot.place.source.text(one)})"
+                    yield Offer("times", spot, node, with_argument(spot.place.source, node, value), "loop")
 
 
 def _of_turn(spot: Spot, node: ast.expr) -> Iterator[tuple[str, str]]:

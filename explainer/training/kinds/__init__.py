@@ -26,7 +26,6 @@ NAMES = (
     "orders",
     "projections",
     "resorted",
-    "collated",
     "switches",
     "padded",
     "kept",

@@ -41,16 +41,6 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
     flat = [seen for seen, times in watcher.notes.of("term-without-gradient") if times > 2]
     if not entries and not drawn and not flat and (not cuts or not learned(watcher) < 0.5):
         return  # a cut alone is no fault: targets, critics and carried states are cut on purpose
-    names: dict[str, Any] = {"missing": "", "many": 0, "root": "", "optimizer": "", "negated": ""}
-    if entries:
-        owner = watcher.notes.optimizers[entries[0]["optimizer"]]
-        names = {
-            "missing": ", ".join(dict.fromkeys(one["name"] for one in entries[:3])),
-            "many": len(entries),
-            "root": entries[0]["root"],
-            "optimizer": name_of(owner),
-            "negated": "",
-        }
     attempts = []
     for source, node, kind, edits in found:
         place = at[id(node)]
@@ -78,12 +68,24 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
     if ranked:
         yield Finding(
             "gradient-cut",
-            {**names, **ranked[0].names},
+            {**_told(watcher, entries), **ranked[0].names},
             ranked[0].culprit,
             ranked,
             proved=still is not None and bool(cuts),
             seen=bool(entries or drawn or flat),
         )
+
+
+def _told(watcher: Any, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the words say of the parameters without a gradient; empty where there are none."""
+    owner = watcher.notes.optimizers[entries[0]["optimizer"]] if entries else None
+    return {
+        "missing": ", ".join(dict.fromkeys(one["name"] for one in entries[:3])),
+        "many": len(entries),
+        "root": entries[0]["root"] if entries else "",
+        "optimizer": name_of(owner) if owner is not None else "",
+        "negated": "",
+    }
 
 
 def _read(watcher: Any, missing: set[int]) -> set[tuple[str, int]]:
