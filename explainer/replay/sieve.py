@@ -32,6 +32,8 @@ _IN_PLACE = re.compile(r"\.(?:\w+_|half|double|float|bfloat16|to|cpu|cuda|load_s
 _FILLS = re.compile(rf"\.(?:{'|'.join(KEEPING)})\(")
 #: How a program may run: in these modes statements are tried, in turn.
 _MODES = ("enable_grad", "no_grad", "inference_mode")
+#: What names sizes, which are those of what failed.
+_SIZES = re.compile(r"\b[Ss]izes?\b|\bshapes?\b|must match")
 #: How many statements further back the run begins where the ones that an edit reaches do not fail alike by themselves.
 _FURTHER = 3
 #: So many edits of each part are looked at, however many get past the call.
@@ -61,7 +63,8 @@ class Sieve:
         self.entered = Entered(self.folder)
         self.modes: dict[tuple[int, int] | None, str | None] = {}
         self.took: list[float] = []
-        self.said = ""
+        self.said = self.words = ""
+        self.repeats: dict[bool, bool] = {}
         self.trees: dict[str, tuple[list[str], ast.Module]] = {}
         self.modules: dict[str, list[Any]] = {}
         self._plain: Callable[..., None] | None = None
@@ -99,7 +102,7 @@ class Sieve:
     def _fates(self, error: BaseException) -> list[str]:
         self.anew = Anew(error, self.folder, self.entered, self._tree)
         self.frames = [one for one in frames_of(error) if one[0].f_code.co_filename.startswith(self.folder)]
-        self.failed = _told(error, self.folder)
+        self.failed, self.failed_words = _told(error, self.folder), str(error)
         self.rows = _rows(error, self.folder)
         steps = frames_of(error)
         roots = [(at, one) for at, one in enumerate(map(_called, steps)) if one is not None]
@@ -140,9 +143,22 @@ class Sieve:
         changed = [made[home] for home in homes]
         live = list({id(one[0]): one for one in changed if one is not None}.values())
         if live and None not in changed and all(self._within(one[0], root) for one in live):
-            with patched(live):
-                return self._outcome(lambda: self._called_again(root, [one[2] for one in live]))
+            anew = self._to_rebuild([one[2] for one in live])
+            if self._repeats(root, anew):
+                with patched(live):
+                    return self._outcome(lambda: self._called_again(root, anew))
         return self._again(edits, changed, live)
+
+    def _repeats(self, root: Any, anew: bool) -> bool:
+        """Whether the outermost layer, unedited, fails in the same way when it is called again, or built anew before.
+
+        A cache may hold what it put there; what was exchanged in a model since it was built is lost.
+        """
+        if anew not in self.repeats:
+            self.repeats[anew] = False  # where it takes too long as well
+            told = self._outcome(lambda: self._called_again(root, anew))
+            self.repeats[anew] = told == SAME and self._says_the_same()
+        return self.repeats[anew]
 
     def _within(self, function: Any, root: Any) -> bool:
         """Whether the outermost layer that failed runs a function when it is called, or built anew."""
@@ -164,9 +180,12 @@ class Sieve:
             mode = self._mode(piece)
         if piece is None or mode is None:
             return UNKNOWN
-        with patched([one for one in live if one[0].__code__ is not piece.frame.f_code]):
+        others = [one for one in live if one[0].__code__ is not piece.frame.f_code]
+        entered: set[Any] = set()
+        with patched(others), _entering(entered):
             fate = self._outcome(piece.run, mode, OTHER)
-        return UNKNOWN if fate == SAME and any(map(self._undoes, edits)) else fate
+        skipped = any(code not in entered for _, code, *_ in others)
+        return UNKNOWN if fate == SAME and (skipped or any(map(self._undoes, edits))) else fate
 
     def _undoes(self, edit: Change) -> bool:
         """Whether an edit takes away a change in place, or fills a container: the crashed run has done so already."""
@@ -187,14 +206,20 @@ class Sieve:
 
     def _alike(self, control: Piece, mode: str) -> bool:
         """Whether statements fail with the same words: a graph that is freed fails in the same place with others."""
-        return self._outcome(control.run, mode) == SAME and self.said == self.failed[2]
+        return self._outcome(control.run, mode) == SAME and self._says_the_same()
 
-    def _called_again(self, root: Any, names: Sequence[str]) -> None:
-        module, given, words = root
+    def _says_the_same(self) -> bool:
+        """Whether the last run failed with the same words, and the same sizes where they are of sizes."""
+        return self.said == self.failed[2] and (not _SIZES.search(self.said) or self.words == self.failed_words)
+
+    def _to_rebuild(self, names: Sequence[str]) -> bool:
+        """Whether the outermost layer is to be built anew, as functions of these names ran when it was."""
         on_stack = {frame.f_code.co_name for frame, _ in self.frames}
-        if any(name == "__init__" or (name not in on_stack and name != "forward") for name in names):
-            module = self._rebuilt(module)
-        module(*given, **words)
+        return any(name == "__init__" or (name not in on_stack and name != "forward") for name in names)
+
+    def _called_again(self, root: Any, anew: bool) -> None:
+        module, given, words = root
+        (self._rebuilt(module) if anew else module)(*given, **words)
 
     def _rebuilt(self, module: Any) -> Any:
         held = self.built.get(id(module))
@@ -214,7 +239,7 @@ class Sieve:
             raise
         except Exception as error:
             said = _told(error, self.folder)
-            self.said = said[2]
+            self.said, self.words = said[2], str(error)
             if said[0] == self.failed[0] and _later(said[3], self.failed[3]):
                 return MOVED
             (file, line), (own, failed) = said[1], self.failed[1]
@@ -262,6 +287,17 @@ class Sieve:
                 text = file.read()
             self.trees[path] = text.split("\n"), ast.parse(text)
         return self.trees[path]
+
+
+@contextmanager
+def _entering(entered: set[Any]) -> Iterator[None]:
+    """Note the code that is entered: an edited function that is never called again says nothing of its edit."""
+    before = sys.gettrace()
+    sys.settrace(lambda frame, *_: entered.add(frame.f_code))
+    try:
+        yield
+    finally:
+        sys.settrace(before)
 
 
 def _only_imports(edit: Change) -> bool:

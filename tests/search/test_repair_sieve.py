@@ -276,3 +276,80 @@ def test_an_edit_that_takes_many_times_the_memory_ends_at_once(tmp_path):
     before = resource.getrlimit(resource.RLIMIT_AS)
     assert fates(tmp_path, (12, "        h = self.first(x) + torch.zeros(1 << 30)[0]")) == [OTHER]
     assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
+CACHED = """\
+import torch
+from torch import nn
+
+
+class Cache:
+    keys = None
+
+    def put(self, x):
+        self.keys = x if self.keys is None else torch.cat([self.keys, x])
+        return self.keys
+
+
+class Net(nn.Module):
+    def forward(self, x, cache):
+        bias = torch.zeros(len(x))
+        return (x @ cache.put(x).t()) + bias
+
+
+net, cache = Net(), Cache()
+net(torch.zeros(6, 4), cache)
+net(torch.zeros(3, 4), cache)
+"""
+
+
+def test_what_a_failed_call_has_put_into_a_cache_leaves_edits_untold(tmp_path):
+    """Called again it finds twelve keys, and not nine: the right edit, and one that is wrong, would fail alike."""
+    right = (15, "        bias = torch.zeros(9)")
+    assert fates(tmp_path, right, (15, "        bias = torch.zeros(2)"), program=CACHED) == [UNKNOWN, UNKNOWN]
+    first = CACHED.replace("net(torch.zeros(6, 4), cache)\n", "").replace("cache.put(x).t()", "torch.ones(9, 4).t()")
+    assert fates(tmp_path, right, program=first) == [PASSES]
+
+
+EXCHANGED = """\
+import torch
+from torch import nn
+
+
+class Beside(nn.Module):
+    def __init__(self, base):
+        super().__init__()
+        self.base = base
+        self.more = nn.Parameter(torch.zeros(base.in_features, base.in_features))
+
+    def forward(self, x):
+        return self.base(x) + x @ self.more
+
+
+class Net(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.wide = nn.Linear(width, 2 * width)
+
+    def forward(self, x):
+        return self.wide(x)
+
+
+def exchanged(net):
+    for name, layer in list(net.named_children()):
+        if isinstance(layer, nn.Linear):
+            setattr(net, name, Beside(layer))
+    return net
+
+
+net = exchanged(Net(4))
+net(torch.zeros(3, 4))
+"""
+
+
+def test_a_model_whose_layers_were_exchanged_is_not_built_anew(tmp_path):
+    """Built anew it has its own layers, and any edit would get past what failed."""
+    wider = (18, "        self.wide = nn.Linear(width, 3 * width)")
+    right = (9, "        self.more = nn.Parameter(torch.zeros(base.in_features, base.out_features))")
+    assert PASSES not in fates(tmp_path, wider, program=EXCHANGED)
+    assert fates(tmp_path, right, program=EXCHANGED) != [SAME]  # nothing is exchanged again, so that it never runs
