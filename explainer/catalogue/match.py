@@ -26,6 +26,8 @@ USER = "<user>"
 #: Frameworks whose messages may read like torch's. Files of numpy are not among them: it calls a tensor's methods.
 _FRAMEWORKS = "tensorflow|keras|jax|jaxlib|paddle|mxnet|cupy|onnxruntime|mindspore|chainer|theano|xgboost|lightgbm"
 _FOREIGN_TYPE = Pattern(rf"(?:{_FRAMEWORKS}|numpy|pandas|sklearn|cv2)\.")
+#: What reads any object, a checkpoint or not.
+_PICKLE = Pattern(r"\bpickle\.loads?\(")
 _FOREIGN_FILE = Pattern(rf"(?:site|dist)-packages/(?:{_FRAMEWORKS})/")
 
 
@@ -214,8 +216,11 @@ def _stands_in(part: str, code: str) -> bool:
 
 
 def _foreign(error: Crash | Raised) -> bool:
-    """Whether another framework raised it: by its own type, or in one of its own files."""
+    """Whether another framework raised it: by its own type, in a file of its own; or `pickle`, called by the user."""
     if _FOREIGN_TYPE.match(error.type or error.message):
         return True
     file = error.frames[-1].file.replace("\\", "/") if error.frames else ""
+    unpickled = _PICKLE.search(error.frames[-1].code) if error.frames and error.frames[-1].user else None
+    if unpickled and not any("torch" in frame.file for frame in error.frames):
+        return True
     return bool(_FOREIGN_FILE.search(file)) and "torch" not in file

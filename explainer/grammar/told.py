@@ -18,6 +18,8 @@ _VALUE = Pattern(
     r"(?:(?<=\bt)orch\.\w+|(?<=p)ytorch(?:\.\w+){1,2}|(?<=\bc)(?:uda(?::\d+)?|pu)\b|(?<=\bm)(?:eta|ps)\b|(?<=\bx)pu\b|"
     r"(?<=\b[FDHLIBCS])(?:loat|ouble|alf|ong|nt|ool|Float16|omplexFloat|omplexDouble|yte|har|hort)\b))"
 )
+#: An address, whose parts say something only where nothing else does.
+_ADDRESS = Pattern(r"https?://\S+")
 _ADVICE = Pattern(
     r"(?:Please|Or |Use|Try|Consider|Did you|Are you|You (?:can|may|might|should|need)|Specify|Set|Make sure|Instead|"
     r"Change|Select|Choose|Hint|Pass|Call|If (?:you|this|that|it)\b|To (?!dim)|Do not|Check|Perhaps|Maybe|Note that|"
@@ -135,7 +137,7 @@ def given(text: str, language: str) -> str:
 
 def values(text: str, told: str) -> list[str]:
     """The values of a message that are not said yet outside of long quotations, each once, in their order."""
-    found = list(dict.fromkeys(_VALUE.findall(text)))
+    found = list(dict.fromkeys(_VALUE.findall(_ADDRESS.sub("", text)) or _VALUE.findall(text)))
     plain = _QUOTED.sub(lambda quote: "" if len(quote[0]) >= LONG else quote[0], told) if found else ""
     return [one for one in found if not _stands(one.strip("[]()"), plain)][:MOST_VALUES]
 

@@ -14,7 +14,7 @@ _OWN_LINE = Pattern(
     rf"^[>#*`\"'\s-]{{0,40}}(?:E\s{{1,12}}|\d{{1,3}}[.)]\s?)?(?P<type>{_DOTTED})[`*]{{0,3}}(?:: ?(?P<message>.*)"
     rf"|\s{{0,400}}$)"
 )
-_INSIDE = Pattern(rf"(?:^|[\s`'\"(\[>|*-])(?P<type>{_DOTTED}): ?(?P<message>\S.*)$")
+_INSIDE = Pattern(rf"(?:^|[\s`'\"()\[>|*-])(?P<type>{_DOTTED}): ?(?P<message>\S.*)$")
 _CALLED = Pattern(rf"(?:^|[\s`(\[:])(?P<type>{_DOTTED})\((?P<quote>['\"])(?P<message>.{{1,4000}})(?P=quote),?\)")
 #: Openings of messages that torch raises, where no exception is named beside them.
 _TORCH = Pattern(
@@ -26,6 +26,7 @@ _TORCH = Pattern(
     r"Trying to backward through the graph|Error\(s\) in loading state_dict|DataLoader worker \(pid|"
     r"Unexpected bus error encountered in worker|stack expects each tensor|Given groups=|cuDNN error|CUBLAS_STATUS_|"
     r"Cannot re-initialize CUDA|Function '\w+' returned nan|Attempting to deserialize object on a CUDA"
+    r"|Failed running call_(?:function|method|module)|Dynamo failed to run FX node|a and b must have same reduction dim"
     r"|Weights only load failed|\[enforce fail at |Watchdog caught collective operation timeout|size mismatch, m1).*)$"
 )
 #: A line of the log that C++ writes: `[E424 01:17:25.95 ProcessGroupNCCL.cpp:695] [Rank 3] To avoid ...`.

@@ -24,7 +24,8 @@ _STOP = Pattern(
     r"|Process \S+:$|Exception (?:in thread|ignored in)|"
     r"\[?\d{4}-\d\d-\d\d[ T]\d\d:|\[?\d\d:\d\d:\d\d|[IWEFD]\d{4} \d\d:|(?:INFO|DEBUG|WARNING|ERROR"
     r"|CRITICAL)\b[:| \]]|\[(?:INFO|ERROR|WARNING|DEBUG|rank\d|W\d|E\d)|"
-    r"wandb: |\s+Friendly-traceback |\s+An? `\w+` (?:is|exception)|srun: |slurmstepd: "
+    r"wandb: |Set the environment variable HYDRA_|"
+    r"\s+Friendly-traceback |\s+An? `\w+` (?:is|exception)|srun: |slurmstepd: "
     r"|\(\w[\w.-]*\) [\w.-]+@[\w.-]+:|[\w.-]+@[\w.-]+:\S*[$#] |[A-Z]:\\[^>]*>|PS [A-Z]:|"
     r"\$ |% |exit code |Exiting|Aborted|Killed|Segmentation fault|\[?[Pp]rocess exited|FAILED |ERROR "
     r"|Ran \d+ tests? in|"
@@ -38,6 +39,8 @@ _LAST = ("Compile with `TORCH_USE_CUDA_DSA`", "Compile with `TORCH_USE_HIP_DSA`"
 _OTHER_SCRIPT = Pattern(r"[\u0370-\u1fff\u3040-\ud7ff]")
 #: A line that says that the message goes on.
 _GOES_ON = Pattern(r"(?:[,:(\[{\\]|\b(?:and|or|the|a|of|to|in|with|for|is|are))\s*$")
+#: The beginning of a line in the middle of a sentence; what a program prints of its own has a colon or number early.
+_LOWER = Pattern(r"[a-z]{2,12}(?: [a-z]{2,12}){2}\b")
 #: Items of torch's lists, whose indentation may be lost.
 _ITEM = Pattern(r"^(?:Missing key\(s\) in|Unexpected key\(s\) in|size mismatch for |While copying the parameter)")
 #: The second line of what torch.compile says of a graph break.
@@ -89,7 +92,9 @@ def _flows(above: str, text: str, widest: int) -> bool:
     """Whether a line reads as the next of a text that was broken between words or sentences."""
     if above.endswith("."):
         return text[:1].isupper() and (text[-1:] in ".:!," or len(text) > 30)
-    return (len(above) > max(50, widest - 16) or text[:1] == "(") and (above[-1:].isalnum() or above[-1:] == ",")
+    wide = len(above) > max(50, widest - 16)
+    middle = above[-1:].isalnum() or above[-1:] == "," or (wide and _LOWER.match(text) is not None)
+    return (wide or text[:1] == "(") and middle
 
 
 def _open(first: str) -> bool:

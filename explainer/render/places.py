@@ -55,8 +55,8 @@ def culprit_or_frame(report: Report) -> Span | None:
 
 
 def numbered(file: str, line: int) -> str:
-    """`net.py:12`, and `Cell In[2], line 12` of a notebook."""
-    return f"{one_line(file)}, line {line}" if file.startswith("Cell In[") else f"{one_line(file)}:{line}"
+    """`net.py:12`, and `Cell In[2], line 12` of a notebook; `<cell>:12` of one that has no name in a text."""
+    return f"{one_line(file)}, line {line}" if file.startswith("Cell In[") else f"{one_line(file) or '<cell>'}:{line}"
 
 
 def said(report: Report) -> str:

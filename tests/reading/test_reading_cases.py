@@ -207,3 +207,28 @@ def test_large_log_in_a_wide_encoding():
     log = "INFO step\n" * 400_000 + traceback_of("ValueError: keg is empty")
     found = list(read_stream(io.BytesIO(log.encode("utf-16")), "big.log"))
     assert [one.raised.message for one in found] == ["keg is empty"]
+
+
+def test_message_goes_on_in_the_middle_of_a_sentence():
+    """Protects messages that an author wrapped by hand: the next line goes on with the words of the sentence."""
+    said = (
+        "ValueError: Expected parameter probs (Tensor of shape (1, 36)) of distribution\n"
+        "Categorical(probs: torch.Size([1, 36]), logits: torch.Size([1, 36]))\n"
+        "to satisfy the constraint Simplex(), but found invalid values:\n"
+        "tensor([[0.1, 0.2]])"
+    )
+    for text in (said, traceback_of(said)):
+        (found,) = read_text(text)
+        assert "to satisfy the constraint Simplex()" in found.raised.message
+    (found,) = read_text(traceback_of("ValueError: keg 3 of the forty kegs is as empty as the second (brown) barrel)\n"
+                                      "real 0m3.5s"))  # fmt: skip
+    assert "real" not in found.raised.message
+
+
+def test_what_hydra_says_of_itself_is_no_part_of_the_message():
+    """Protects logs of hydra, which adds a line of its own below an error."""
+    text = traceback_of("RuntimeError: CUDA error: device-side assert triggered\n"
+                        "Compile with TORCH_USE_CUDA_DSA to enable device-side assertions.\n\n\n"
+                        "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.")  # fmt: skip
+    (found,) = read_text(text)
+    assert "HYDRA" not in found.raised.message
