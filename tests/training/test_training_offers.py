@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from trainings import ran  # noqa: E402
 
 from explainer.source import parsed_source  # noqa: E402
-from explainer.training.search import dtypes, evaluation, places, standardizing  # noqa: E402
+from explainer.training.search import dtypes, evaluation, places, standardizing, unread  # noqa: E402
 
 
 def texts(offers) -> set[tuple[str, str]]:
@@ -88,3 +88,20 @@ def test_what_is_called_behind_the_training_is_looked_through_and_nothing_that_t
     names = {source.text(call.func).rpartition(".")[2] for source, call in places.afterwards(watcher)}
     assert {"topk", "cdist", "nearest"} <= names
     assert "sort" not in names
+
+
+@pytest.mark.parametrize(
+    ("kept", "made", "offered"),
+    [
+        ('"vocab": vocab', "Vocab.build(new)", 'saved["vocab"]'),
+        ('"words": vocab.words', "Vocab.build(new)", 'Vocab(saved["words"])'),
+        ('"words": vocab.words', "Vocab(new)", 'Vocab(saved["words"])'),
+        ('"words": other.words', "Vocab.build(new)", ""),  # of something else
+        ('"words": vocab.words', "build(new)", ""),  # of no class
+        ('"words": vocab.words', "{}", ""),
+    ],
+)
+def test_what_was_kept_and_is_read_nowhere_takes_the_place_of_what_is_made_anew(kept, made, offered):
+    text = (f'def first(model, vocab, other):\n    return {{"model": model, {kept}}}\n'
+            f'def then(saved, new):\n    vocab = {made}\n    return saved["model"], vocab\n')  # fmt: skip
+    assert texts(unread.entries(parsed_source("resume.py", text))) == ({(made, offered)} if offered else set())

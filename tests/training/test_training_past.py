@@ -160,3 +160,23 @@ def test_only_batches_of_one_pass_in_training_tell_how_long_a_loader_is_waited_f
     waits.batch(other, 20.0, 21.0, True)
     waits.batch(other, 21.25, 22.25, True)
     assert waits.told == (3.0, 0.75, 2)
+
+
+def test_numbers_that_are_collected_from_weights_stay_tensors(tmp_path):
+    """Protects what a policy's losses are made of: both the list and the new tensor of it cut the graph."""
+    body = """
+    net = nn.Linear(6, 3)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(20):
+        kept = []
+        for row, label in zip(x[:8], y[:8]):
+            kept.append(net(row).log_softmax(0)[label].item())
+        kept = torch.tensor(kept, requires_grad=True)
+        loss = -kept.mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    """
+    tried = [each for one in proposals(watched(tmp_path, body)) if one.rule == "gradient-cut" for each in one.attempts]
+    first = [edit.after.strip() for edit in tried[0].edits]
+    assert first == ["kept.append(net(row).log_softmax(0)[label])", "kept = torch.stack(kept)"]

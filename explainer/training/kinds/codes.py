@@ -44,6 +44,33 @@ def codes_not_handed_on(watcher: Any) -> Iterator[Finding]:
         yield Finding("codes-made-anew", names, home.span(then), attempts, proved=False, seen=True, weight=8)
 
 
+@finder
+def codes_by_order(watcher: Any) -> Iterator[Finding]:
+    """`list(dict.fromkeys(...))` of an object's own rows, of which two are made: the order of the values is another."""
+    sources = program_sources(watcher)
+    for source in sources:
+        for owner in (one for one in source.nodes() if isinstance(one, ast.ClassDef)):
+            made = _constructor(owner)
+            given = {one.arg for one in made.args.args[1:]} if made is not None else set()
+            pairs = list(_pairs(sources, owner.name)) if made is not None else []
+            for field in _ordered(made, given) if made is not None and len(pairs) == 1 else ():
+                values = field.value.args[0].args[0]  # type: ignore[attr-defined]
+                new = f"sorted(set({source.text(values).removeprefix('(').removesuffix(')')}))"
+                names = _names(source, owner, field, *pairs[0])
+                attempts = (Attempt("sorted", rewrite.replaced(source, field.value, new), {**names, "new": new}),)
+                yield Finding("codes-made-anew", names, source.span(field), attempts, proved=False, seen=True, weight=8)
+
+
+def _ordered(made: ast.FunctionDef, given: set[str]) -> Iterator[ast.Assign]:
+    """The statements of a constructor that list what it is given, each value once, in the order in which they come."""
+    for one in made.body:
+        call = one.value if isinstance(one, ast.Assign) else None
+        inner = call.args[0] if isinstance(call, ast.Call) and called(call) == "list" and len(call.args) == 1 else None
+        keys = isinstance(inner, ast.Call) and called(inner) == "fromkeys" and len(inner.args) == 1
+        if isinstance(one, ast.Assign) and keys and loaded(inner) & given:  # type: ignore[arg-type]
+            yield one
+
+
 def _made_twice(
     sources: list[Source],
     constructor: Callable[[ast.ClassDef], ast.FunctionDef | None],

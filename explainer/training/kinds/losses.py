@@ -171,6 +171,23 @@ def log_missing(watcher: Any) -> Iterator[Finding]:
 
 
 @finder
+def one_class(watcher: Any) -> Iterator[Finding]:
+    """A cross entropy of one class, which is zero: a model with one output wants the loss of a yes or no."""
+    pairs = {"CrossEntropyLoss": "BCEWithLogitsLoss", "cross_entropy": "binary_cross_entropy_with_logits"}
+    for seen, times in watcher.notes.of("one-class"):
+        loss, attempts = loss_call(seen), []
+        name = called(loss[1]) if loss is not None else ""
+        if times < 3:
+            continue
+        if loss is not None and name in pairs and seen.data["alike"]:
+            text = loss[0].text(loss[1].func)
+            new = text[: len(text) - len(name)] + pairs[name]
+            attempts = [Attempt("binary", replaced(loss[0], loss[1].func, new), {"new": new})]
+        names = {"loss": name or seen.data["loss"], "shape": list(seen.data["shape"])}
+        yield Finding("loss-of-one-class", names, shown(loss, _frame(seen.site)), tuple(attempts), weight=9)
+
+
+@finder
 def broadcast(watcher: Any) -> Iterator[Finding]:
     """A prediction [n, 1] and a target [n], compared each with each."""
     for seen, times in watcher.notes.of("loss-broadcast"):

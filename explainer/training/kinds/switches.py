@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.source import Source
 from explainer.training.finding import Attempt, Finding, finder
-from explainer.training.kinds.losses import loss_call, shown
+from explainer.training.kinds.losses import Place, loss_call, shown
 from explainer.training.rewrite import call_in, operand, replaced, with_keyword
+from explainer.training.sources import program_sources
 
 
 @finder
@@ -38,11 +41,22 @@ def blank_is_label(watcher: Any) -> Iterator[Finding]:
         found = loss_call(seen) if times > 1 else None
         if found is not None:
             free = str(seen.data["free"])
-            edits = with_keyword(*found, "blank", free)
             names = {"blank": seen.data["blank"], "free": free, "classes": seen.data["classes"]}
-            attempts = (Attempt("blank", edits),)
-            culprit = shown(found, seen.site[0] if seen.site else None)
+            there = [Attempt("blank", replaced(home, value, free), culprit=home.span(value))
+                     for home, value in _constants(watcher, found)]  # fmt: skip
+            attempts = (*there, Attempt("blank", with_keyword(*found, "blank", free)))
+            culprit = there[0].culprit if there else shown(found, seen.site[0] if seen.site else None)
             yield Finding("ctc-blank-is-label", names, culprit, attempts, proved=False, seen=True, weight=8)
+
+
+def _constants(watcher: Any, found: Place) -> Iterator[tuple[Source, ast.expr]]:
+    """What a loss's blank is named, where files give that name a number: what is decoded leaves it out, too."""
+    given = next((one.value for one in found[1].keywords if one.arg == "blank"), None)
+    for source in program_sources(watcher) if isinstance(given, ast.Name) else ():
+        for one in source.tree.body if source.tree is not None else ():
+            named = isinstance(one, ast.Assign) and source.text(one.targets[0]) == given.id  # type: ignore[union-attr]
+            if named and isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant):
+                yield source, one.value
 
 
 @finder

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from explainer.training.calls import THROUGH, looks
+from explainer.training.calls import THROUGH, looks, loss_built
 from explainer.training.deep import Call, Deep
 
 #: Between what a function's results lie, and what divides them.
@@ -56,6 +56,18 @@ def no_probabilities(deep: Deep, call: Call) -> None:
     low, high = (float(one) for one in target.detach().aminmax())
     if low < 0 or high > 1:
         deep.watcher.notes.saw("target-no-probability", call.site, low=low, high=high, loss=call.name)
+
+
+@looks("cross_entropy")
+def one_class(deep: Deep, call: Call) -> None:
+    """A score of a single class, whose share among all classes is one, whatever the score is."""
+    given, target = call.get("input", 0), call.get("target", 1)
+    if deep.evaluation is not None or not isinstance(given, torch.Tensor) or not isinstance(target, torch.Tensor):
+        return
+    if given.dim() > 1 and given.shape[1] == 1 and len(given) > 1:
+        alike = target.shape == given.shape and target.is_floating_point()
+        deep.watcher.notes.saw("one-class", call.site, loss_built=loss_built(deep, call), alike=alike,
+                               shape=tuple(given.shape), loss=call.name)  # fmt: skip
 
 
 @looks("clamp", "clip", "clamp_")

@@ -11,7 +11,7 @@ from explainer.training.proposals.rates import rates
 from explainer.training.proposals.scales import scaled_inputs, scaled_targets
 from explainer.training.proposals.schedules import by_hand, schedules
 from explainer.training.proposals.shared import shared_layers
-from explainer.training.proposals.short import short_passes
+from explainer.training.proposals.short import short_passes, used_up
 from explainer.training.proposals.starts import carried_states, initialisations
 from explainer.training.proposals.through import rounded
 from explainer.training.proposals.uncalled import linear_runs, uncalled_layers
@@ -22,6 +22,7 @@ _PROPOSALS = (
     cut_graph,
     rounded,
     short_passes,
+    used_up,
     shared_layers,
     uncalled_layers,
     linear_runs,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -62,6 +63,7 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
             more = (*past, *_anew(watcher, still, source, node, told), *_sooner(source, node, told))
             kept = Attempt(_WITHIN.get(kind, "keep"), edits, told, culprit=source.span(node))
             attempts += [(first, one) for one in (*more, kept)]
+    attempts += [((False, False), one) for one in _collected(found, read)] if entries else []
     attempts += [((True, True), one) for one in _compared(watcher)] if entries or flat else []
     attempts.sort(key=lambda one: one[0])
     ranked = tuple(one for _, one in attempts)
@@ -193,6 +195,27 @@ def _cuts(source: Source) -> Iterator[tuple[ast.AST, str, Any]]:
             yield node, "reading", rewrite.replaced(source, node, rewrite.operand(source, tensor))
         elif isinstance(node, ast.Call) and source.text(node.func) in _COPIES and len(node.args) == 1:
             yield node, called(node), _not_copied(source, node)
+
+
+def _collected(found: list[tuple[Source, ast.AST, str, Any]], read: set[tuple[str, int]]) -> Iterator[Attempt]:
+    """`rows.append(x.item())` and `torch.tensor(rows)`: the tensors themselves kept in the list, and stacked."""
+    readings = [(source, node) for source, node, kind, _ in found if kind == "reading"
+                and (source.file, node.lineno) in read and _is_kept(source, node)]  # type: ignore[attr-defined] # fmt: skip
+    copies = [(source, node) for source, node, kind, _ in found if isinstance(node, ast.Call) and kind == "tensor"
+              and isinstance(node.args[0], (ast.Name, ast.Attribute))]  # fmt: skip
+    for (source, node), (home, copy) in itertools.product(readings, copies):
+        tensor = _tensor_read(node) if isinstance(node, ast.Call) else None
+        if source is home and tensor is not None:
+            new = f"torch.stack({source.text(copy.args[0])})"
+            edits = rewrite.both(source, [(node, source.text(tensor)), (copy, new)])
+            told = {"text": source.text(node), "kind": "reading", "line": node.lineno}  # type: ignore[attr-defined]
+            yield Attempt("keep", edits, told, culprit=source.span(node))  # type: ignore[arg-type]
+
+
+def _is_kept(source: Source, node: ast.AST) -> bool:
+    """Whether a value is put into a list."""
+    call = source.parent_of(node)
+    return isinstance(call, ast.Call) and called(call) == "append"
 
 
 def _tensor_read(call: ast.Call) -> ast.expr | None:

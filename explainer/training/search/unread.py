@@ -109,23 +109,44 @@ def _told(source: Source, call: ast.Call, name: str) -> Iterator[Offer]:
 
 
 def entries(source: Source) -> Iterator[Offer]:
-    """`vocab = saved["vocab"]`, where an entry of the name of what is made anew is kept, and never read."""
+    """`vocab = saved["vocab"]`, where an entry of the name of what is made anew is kept, and never read.
+
+    Of `{"words": vocab.words}` the object is made again as its class does: `vocab = Vocab(saved["words"])`.
+    """
     reads = [node for node in source.nodes() if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant)
              and isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name)]  # fmt: skip
     read = {node.slice.value for node in reads}  # type: ignore[attr-defined]
-    kept = {key.value for node in source.nodes() if isinstance(node, ast.Dict) for key in node.keys
-            if isinstance(key, ast.Constant) and isinstance(key.value, str)}  # fmt: skip
-    kept |= {word.arg for node in source.nodes() if isinstance(node, ast.Call) and called(node) == "dict"
-             for word in node.keywords if word.arg}  # fmt: skip
+    kept = _entries_kept(source)
     owners = {node.value.id for node in reads if node.slice.value in kept}  # type: ignore[attr-defined]
     for one in source.nodes():
         target = one.targets[0] if isinstance(one, ast.Assign) else None
         name = target.id if isinstance(target, ast.Name) else getattr(target, "attr", "")
-        if name not in kept - read or isinstance(one.value, ast.Constant):  # type: ignore[attr-defined]
+        if not isinstance(one, ast.Assign) or not name or isinstance(one.value, ast.Constant):
             continue
-        for owner in owners & _known(source.scope_at(one.lineno)):  # type: ignore[attr-defined]
-            new = f'{owner}["{name}"]'
-            yield replace(replacing(source, one.value, new, 0.3), reason="unread", about=new)  # type: ignore[attr-defined]
+        for key, value in kept.items() if name in kept or isinstance(one.value, ast.Call) else ():
+            form = _made_of(source, name, key, value, one.value) if key not in read else ""
+            for owner in owners & _known(source.scope_at(one.lineno)) if form else ():
+                new = form.format(f'{owner}["{key}"]')
+                yield replace(replacing(source, one.value, new, 0.3), reason="unread", about=new)
+
+
+def _entries_kept(source: Source) -> dict[str, ast.expr]:
+    """The entries of the dicts that a file makes, under names."""
+    kept = {key.value: value for node in source.nodes() if isinstance(node, ast.Dict)
+            for key, value in zip(node.keys, node.values, strict=True)
+            if isinstance(key, ast.Constant) and isinstance(key.value, str)}  # fmt: skip
+    calls = [node for node in source.nodes() if isinstance(node, ast.Call) and called(node) == "dict"]
+    return kept | {word.arg: word.value for node in calls for word in node.keywords if word.arg}
+
+
+def _made_of(source: Source, name: str, key: str, value: ast.expr, made: ast.expr) -> str:
+    """The form of what gives a name its value again, of the entry that was kept of it; empty where none does."""
+    if name == key:
+        return "{}"
+    part = isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name) and value.value.id == name
+    maker = source.text(made.func).split(".") if isinstance(made, ast.Call) else []
+    capital = [one for one in maker if one[:1].isupper()]
+    return f"{capital[-1]}({{}})" if part and capital else ""
 
 
 def _known(scope: Any) -> set[str]:
