@@ -174,13 +174,15 @@ class WriteFact:
 class MeetingFact:
     """The statements of one function under which a value was `saved`, overwritten (`wrote`) and needed (`failed`).
 
-    `after`: the write stands behind the crash, so it was made in an earlier pass of their loop.
+    `after`: the write stands behind the crash, so it was made in an earlier pass of their loop. `retained`: a backward
+    before the write keeps its graph, for the one that failed.
     """
 
     wrote: SpanFact
     failed: SpanFact
     saved: SpanFact | None = None
     after: bool = False
+    retained: bool = False
 
 
 @frozen

@@ -104,3 +104,12 @@ def test_slices_that_are_cut_above_the_call_stay_there() -> None:
     code = "a, b = p[:, :1], p[:, 1:]\nu = net(q)"
     wanted = "a, b = p[:, :1], p[:, 1:]\nu = net(torch.cat([a, b], dim=1))"
     assert after("feed-pieces", code, "q", before="a, b = p[:, :1], p[:, 1:]", to="torch.cat([a, b], dim=1)") == wanted
+
+
+@pytest.mark.parametrize("code", ["def f(kept, x):\n    kept.mul_(x)", "def f(kept, x):\n    kept += x"])
+def test_what_a_caller_gives_is_not_bound_anew_in_vain(code: str) -> None:
+    """Protects the effect of a write: a parameter bound anew leaves the caller's value as it was."""
+    at = "kept.mul_(x)" if "mul_" in code else "kept += x"
+    with pytest.raises(EditError):
+        after("out-of-place", code, at)
+    assert "kept = kept" in after("out-of-place", f"{code}\n    return kept", at)

@@ -128,6 +128,7 @@ GENERATORS: Mapping[str, Mapping[str, int]] = {
     },
     "checkpoint": {
         "saved.with_buffers": -1,
+        "saved.cached_apart": -1,
         "saved.folder_made": -1,
         "saved.saved_key": -1,
         "saved.method_called": -1,

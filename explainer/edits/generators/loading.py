@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from explainer.bindings import arguments_of
+from explainer.bindings import arguments_of, only_value
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.kinds.arguments import add_argument, set_argument
@@ -144,9 +144,13 @@ def _sampled(evidence: Evidence, loader: Place, sampler: ast.expr) -> Iterator[C
 
 
 def _of_part(evidence: Evidence, made: Place, data: str) -> Iterator[Candidate]:
-    """What builds a sampler given the samples of a subset alone, argument by argument."""
+    """What builds a sampler given the samples of a subset alone, argument by argument, and what makes an argument."""
     call: Any = made.node
+    scope = made.source.scope_at(made.span.line)
     for given in [*call.args, *(word.value for word in call.keywords)]:
+        maker = only_value(scope, given.id) if isinstance(given, ast.Name) else None
+        if isinstance(maker, ast.Call) and "Sampler" in made.text:
+            yield from _of_part(evidence, made.at(maker), data)
         for new in _restricted(made.source.text(given), data, given):
             yield from evidence.replaced(made.at(given), new, "replace", "subset", new=new, data=data)
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterator
 from functools import partial
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.loading import saved_keys
+from explainer.edits.kinds.arguments import add_argument
 from explainer.edits.kinds.statements import insert_statement
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
-from explainer.source import Source
+from explainer.source import Source, called
 
 _ABSENT = Pattern(r"No such file or directory: '([^']+)'")
+#: An entry that a message names.
+_UNEXPECTED = re.compile(r'"([\w.]+)"')
 _FOLDER = Pattern(r"Parent directory (\S+) does not exist")
 
 
@@ -53,6 +57,24 @@ def saved_key(evidence: Evidence) -> Iterator[Candidate]:
             if key != asked.value:
                 place_of_key, new = place.at(asked), f'"{key}"'
                 yield from evidence.replaced(place_of_key, new, "replace", "rename", new=new, old=place_of_key.text)
+
+
+def cached_apart(evidence: Evidence) -> Iterator[Candidate]:
+    """`self.register_buffer("table", made)` in a method -> `persistent=False`: a new model has no such entry to load.
+
+    The message names it as unexpected: it was registered when the model that was saved had run.
+    """
+    names = {key.rpartition(".")[2] for key in _UNEXPECTED.findall(evidence.message.partition("Unexpected key(s)")[2])}
+    for source in evidence.sources_seen() if names else ():
+        for node in source.nodes():
+            if not isinstance(node, ast.Call) or called(node) != "register_buffer" or len(node.args) != 2:
+                continue
+            function = source.function_at(node.lineno)
+            late = function is not None and getattr(function, "name", "") != "__init__"
+            if late and isinstance(node.args[0], ast.Constant) and node.args[0].value in names and not node.keywords:
+                edits = partial(add_argument, Place(source, node), "persistent=False")
+                yield from evidence.made(edits, "add-argument", Place(source, node), "flag",
+                                         new="persistent=False", layer="register_buffer")  # fmt: skip
 
 
 def folder_made(evidence: Evidence) -> Iterator[Candidate]:

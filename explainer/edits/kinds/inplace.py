@@ -37,7 +37,10 @@ def _whole(at: Place, node: Node) -> Node:
 
 
 def _refuse_lost(at: Place, node: Node) -> None:
-    """EditError where a loop's variable would be bound anew and nothing reads it: then nothing at all is changed."""
+    """EditError where a loop's variable, or a parameter, would be bound anew and nothing reads it: that does nothing.
+
+    What a function is given by its caller is changed by a write alone.
+    """
     statement = at.at(node).statement().node
     target = _base(node) if isinstance(statement, (ast.Expr, ast.AugAssign)) else None
     line = statement.end_lineno or statement.lineno
@@ -46,6 +49,10 @@ def _refuse_lost(at: Place, node: Node) -> None:
     own = [one for one in loops if name in stored(one.target)]
     if any(all(name not in loaded(one) for one in _after(loop, line)) for loop in own):
         raise EditError("nothing would read the result")
+    function = at.source.function_at(line)
+    given = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} if function is not None else set()
+    if function is not None and name in given and all(name not in loaded(one) for one in _after(function, line)):
+        raise EditError("the caller's value would stay as it is")
 
 
 def _base(node: ast.AST) -> ast.AST:
@@ -57,9 +64,9 @@ def _base(node: ast.AST) -> ast.AST:
     return node
 
 
-def _after(loop: ast.For, line: int) -> Iterator[ast.stmt]:
-    """The statements of a loop's body behind a line."""
-    return (one for one in ast.walk(loop) if isinstance(one, ast.stmt) and one.lineno > line)
+def _after(block: ast.AST, line: int) -> Iterator[ast.stmt]:
+    """The statements of a loop or function behind a line."""
+    return (one for one in ast.walk(block) if isinstance(one, ast.stmt) and one.lineno > line)
 
 
 def _writes(node: ast.AST) -> Iterator[ast.Call]:

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from explainer.edits.kinds.inplace import block_of
-from explainer.edits.place import Place
+from explainer.edits.place import Place, bound_above
 from explainer.facts import MeetingFact, SpanFact, WriteFact
 from explainer.probes import probe
 from explainer.probes.places import span_fact
 from explainer.probes.scene import LiveFrame, Scene
-from explainer.source import Source, holds, source_of
+from explainer.source import Source, called, holds, source_of
 
 Position = Mapping[str, Any]
 
@@ -41,8 +41,20 @@ def meeting(scene: Scene) -> MeetingFact | None:
             return None
         if wrote is not crashed:
             kept = _at_depth(one["kept"]["frames"], depth, source, frame)
-            return MeetingFact(span_fact(source, wrote), span_fact(source, crashed), kept, wrote.lineno > frame.line)
+            places = span_fact(source, wrote), span_fact(source, crashed)
+            return MeetingFact(*places, kept, wrote.lineno > frame.line, _retained(source, wrote, crashed))
     return None
+
+
+def _retained(source: Source, wrote: ast.stmt, crashed: ast.stmt) -> bool:
+    """Whether a backward above a write is told to keep the graph, for a loss that is there already and fails later."""
+    scope = source.scope_at(wrote.lineno)
+    calls = [one for one in ast.walk(scope) if isinstance(one, ast.Call) and called(one) == "backward"]
+    failed = [one.func.value for one in calls if one.lineno == crashed.lineno and isinstance(one.func, ast.Attribute)]
+    bound = bound_above(scope, source.text(failed[0]), crashed.lineno) if failed else None
+    kept = [one for one in calls if one.lineno < wrote.lineno and any(
+        word.arg == "retain_graph" and ast.unparse(word.value) == "True" for word in one.keywords)]  # fmt: skip
+    return bound is not None and any(one.lineno > bound.lineno for one in kept)
 
 
 def _chain(written: Sequence[Position], frames: Sequence[LiveFrame]) -> list[tuple[Position, LiveFrame]]:

@@ -57,7 +57,7 @@ def _entry(frame: LiveFrame, source: Source, loop: ast.For, value: Any) -> Entry
     if any(one in text for one in _STATE):
         names = [*keys[:1], *(_same(one, value) for one in models)]
         return (str(names[0]), _owner(frame, names[0])) if names else None
-    own = [key for key in keys if any(_is_state(one, key) for one in frame.locals.values())]
+    own = [key for key in keys if any(_is_state(one, key) for one in _variables(frame))]
     return (own[0], _owner(frame, own[0])) if own else None
 
 
@@ -68,10 +68,12 @@ def _targets(frame: LiveFrame, loop: ast.For) -> Iterator[Any]:
 
 
 def _models(frame: LiveFrame) -> Iterator[Any]:
-    """The modules that a frame's variables hold, and those of its `self`."""
-    for value in [*frame.locals.values(), *fields_of(frame.locals.get("self")).values()]:
-        if is_module(value):
-            yield value
+    return filter(is_module, _variables(frame))
+
+
+def _variables(frame: LiveFrame) -> Iterator[Any]:
+    """What a frame's variables hold, and the fields of its `self`."""
+    yield from [*frame.locals.values(), *fields_of(frame.locals.get("self")).values()]
 
 
 def _owner(frame: LiveFrame, key: Any) -> Any:
