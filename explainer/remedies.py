@@ -19,7 +19,8 @@ from explainer.frozen import frozen, replace
 from explainer.oracle import judge, source
 from explainer.oracle.words import doubt
 from explainer.probes import Scene, find
-from explainer.repair.agreement import recomputes
+from explainer.probes.files import sources
+from explainer.repair.agreement import drops_computed, recomputes
 from explainer.replay.rivals import with_ties
 from explainer.replay.trial import LATE, Verdict, silent, try_candidates, turned_too, whole_program, whole_script
 from explainer.source import loaded, source_of
@@ -120,7 +121,7 @@ def _proves(passed: Sequence[Verdict], held: Held, scene: Scene) -> bool:
         return False
     if passed[0].reshaped > LAYER or (family in TRAVELS and only_adapts(candidate)) or _behind(candidate, held):
         return False
-    if passed[0].judgement.doubts or recomputes(candidate):
+    if passed[0].judgement.doubts or recomputes(candidate) or drops_computed(candidate, sources(scene)):
         return False
     if passed[0].level == "program" or (family not in TRAVELS and not _cuts_graph(candidate)):
         return True

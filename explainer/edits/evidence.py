@@ -21,6 +21,8 @@ from explainer.frozen import frozen, mutable
 from explainer.source import Source, called
 
 Tree = list[Any]
+#: Which dimension a message is about, which is no size.
+_DIMENSION = re.compile(r"\bdim(?:ension)?(?:=| )\d+")
 
 
 @frozen
@@ -139,6 +141,7 @@ class Evidence:
     definitions: dict[str, list[Place]] | None = None
     modes: dict[str, list[str]] | None = None
     uses: Any = None
+    above: Any = None
     settings: dict[str, list[Place]] = field(default_factory=dict)
     outgrown: Mapping[tuple[Any, ...], tuple[int, int]] = field(default_factory=dict)
 
@@ -160,8 +163,9 @@ class Evidence:
 
     @property
     def said(self) -> list[int]:
-        """The whole numbers that the message names, each once, but those that are a part of a name: `mat1`."""
-        return list(dict.fromkeys(map(int, re.findall(r"(?<![A-Za-z_])\d+|(?<=\dx)\d+", self.message))))
+        """The whole numbers that the message names, each once, but those of dimensions, or that end a name: `mat1`."""
+        message = _DIMENSION.sub("", self.message)
+        return list(dict.fromkeys(map(int, re.findall(r"(?<![A-Za-z_])\d+|(?<=\dx)\d+", message))))
 
     def frame_of(self, place: Place) -> Call | None:
         """The innermost failing frame of the function in which a place stands, or of the top of its file."""

@@ -135,7 +135,10 @@ def solved(tree: list[Any], wanted: int) -> Iterator[tuple[list[Any], int]]:
 
 
 def _solution(tree: list[Any], leaf: list[Any], wanted: int) -> int | None:
-    """The value of one literal that gives `wanted`; of several the first with which all divisions come out even."""
+    """The value of one literal that gives `wanted`; of several the first with which all divisions come out even.
+
+    Where several fit, and with each of them fewer divisions do than did so far, nobody would choose one of these.
+    """
     at = tuple(leaf[1])
     found: list[int] = []
     for value in [wanted, *range(1, 4097)] if tree[0] == "op" else [wanted]:
@@ -144,16 +147,17 @@ def _solution(tree: list[Any], leaf: list[Any], wanted: int) -> int | None:
                 found.append(value)
         except ArithmeticError:
             continue
-    return next((value for value in found if even(tree, {at: value})), found[0] if found else None)
+    rests = {value: remainders(tree, {at: value}) for value in found}
+    fits = [value for value in found if len(found) == 1 or rests[value] <= remainders(tree, {})]
+    return min(fits, key=lambda value: rests[value] > 0, default=None)
 
 
-def even(tree: list[Any], replaced: dict[tuple[Any, ...], int]) -> bool:
-    """Whether no integer division in a tree leaves a remainder."""
+def remainders(tree: list[Any], replaced: dict[tuple[Any, ...], int]) -> int:
+    """How many integer divisions in a tree leave a remainder."""
     if tree[0] != "op":
-        return True
-    if tree[1] == "//" and value_of(tree[2], replaced) % (value_of(tree[3], replaced) or 1):
-        return False
-    return even(tree[2], replaced) and even(tree[3], replaced)
+        return 0
+    left = tree[1] == "//" and value_of(tree[2], replaced) % (value_of(tree[3], replaced) or 1) > 0
+    return left + remainders(tree[2], replaced) + remainders(tree[3], replaced)
 
 
 def product(sizes: list[int]) -> str:

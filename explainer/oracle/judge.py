@@ -77,7 +77,7 @@ def _other_data(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mappin
     pairs = [(one, other) for one, other in _pairs(seen, before) if other.get("returned") and one.get("came")]
     other_given = any(len(one["came"]) == len(other["came"]) and _differs(one, other) for one, other in pairs)
     missed = "batch_size" in str((control.get("error") or {}).get("message")) and source.cuts_rows(edits)
-    if missed or (other_given and not source.filters(edits)):
+    if missed or (other_given and not source.filters(edits) and not source.pairs_with_next(edits)):
         return True
     follows = source.measures(edits)  # noise that is drawn for as many samples as there are
     return not follows and draws.other_sizes(before.get("draws") or [], seen.get("draws") or [])

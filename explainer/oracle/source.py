@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from explainer.diagnosis import Edit
-from explainer.source import of_self
+from explainer.source import of_self, source_of
 
 #: What hands back memory of its own: what is written there reaches nobody else.
 _COPIES = ("clone", "contiguous", "float", "double", "half", "long", "int", "bool", "to", "repeat", "copy", "deepcopy")
@@ -26,6 +26,8 @@ _PLAIN_SIZES = re.compile(r"\.shape$|\.size\(\)$")
 #: A length and a number besides 1.
 _LONGER = re.compile(r"\blen\([^()]*\) \+ (?:[2-9]|[1-9]\d+)\b")
 _GIVEN = re.compile(r"\b\w+=\d+\b")
+#: A sequence without its last, or its first, step.
+_STEP = re.compile(r"([A-Za-z_][\w.]*)\[((?:[^\[\],]*, )+)(:-1|1:)\]")
 _ROWS = re.compile(r"\[(?::-1|1:)\]")
 _MEASURED = re.compile(r"\.size\(-?\d\)|\.shape\[-?\d\]|\blen\(")
 #: A part from a place on, and a part up to it.
@@ -163,6 +165,19 @@ def cuts_rows(edits: Iterable[Edit]) -> bool:
 def measures(edits: Iterable[Edit]) -> bool:
     """Whether an edit takes a size of a tensor, `x.size(0)`, for another number."""
     return any(_more(_MEASURED, edit) for edit in edits)
+
+
+def pairs_with_next(edits: Iterable[Edit]) -> bool:
+    """Whether a sequence is cut to the steps that have a next one, which its file takes as targets: `y[:, :-1]`.
+
+    Or those are taken, beside the steps before them.
+    """
+    for edit in edits:
+        for name, front, end in set(_STEP.findall(edit.after or "")) - set(_STEP.findall(edit.before or "")):
+            other = "1:" if end == ":-1" else ":-1"
+            if f"{name}[{front}{other}]" in source_of(edit.file).whole:
+                return True
+    return False
 
 
 def filters(edits: Iterable[Edit]) -> bool:

@@ -6,10 +6,12 @@ import ast
 import re
 import textwrap
 from collections import Counter
+from collections.abc import Iterable, Iterator
 
-from explainer.bindings import fields_of
+from explainer.bindings import fields_of, last_name
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
+from explainer.edits.changes import drops_name
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.sites import arriving, layers_hit
 from explainer.edits.generators.slices import argument_places, trunk
@@ -29,8 +31,8 @@ _BACK = 8
 _FACTOR = re.compile(r"\(([^()]+ [-+] [^()]+)\) \* [\w.]+")
 #: One of several values is taken.
 _PART = re.compile(r"(?<=\))\[-?\d\]")
-#: What puts a formula right that counts the windows of a layer.
-_FORMULAS = ("overlapping", "padded")
+#: What puts a formula right that counts the windows of a layer, or the order in which sizes are taken from a list.
+_FORMULAS = ("overlapping", "padded", "reversed")
 #: A number is doubled.
 _DOUBLED = re.compile(r"\b2 \* |\* 2\b")
 
@@ -232,6 +234,34 @@ def recomputes(candidate: Candidate) -> bool:
             if changed and all(isinstance(one, ast.BinOp) and len(loaded(one)) > 1 for one in changed[-1:]):
                 return not follows
     return False
+
+
+def drops_computed(candidate: Candidate, sources: Iterable[Source]) -> bool:
+    """Whether numbers take the place of a name that the program computes of others: `self.width = c * side * side`.
+
+    What computes it is wrong then, or what it is computed of; the next object computes it again.
+    """
+    if not drops_name(candidate):
+        return False
+    old, new = ({one for edit in candidate.edits for one in re.findall(r"[A-Za-z_]\w*", text(edit) or "")}
+                for text in (lambda edit: edit.before, lambda edit: edit.after))  # fmt: skip
+    return any(name in old - new and _of_several(value) for source in sources
+               for name, value in _values(source))  # fmt: skip
+
+
+def _values(source: Source) -> Iterator[tuple[str, ast.expr]]:
+    """The values that a file gives to names and attributes, and those that its properties give back."""
+    for one in source.nodes():
+        if isinstance(one, ast.Assign):
+            yield from ((last_name(target), one.value) for target in one.targets)
+        elif isinstance(one, ast.FunctionDef) and isinstance(one.body[-1], ast.Return) and one.body[-1].value:
+            yield one.name, one.body[-1].value
+
+
+def _of_several(value: ast.expr) -> bool:
+    """Whether a value is computed of several names: `self.samples // self.hop`."""
+    names = {ast.unparse(one) for one in ast.walk(value) if isinstance(one, (ast.Name, ast.Attribute))}
+    return isinstance(value, ast.BinOp) and len(names - {"self"}) > 1
 
 
 def computed(candidate: Candidate) -> bool:

@@ -14,12 +14,15 @@ from collections.abc import Mapping
 from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.edits.evidence import Evidence
+from explainer.edits.generators.sites import ENDS
+from explainer.edits.generators.slices import ragged
 from explainer.frozen import frozen
 from explainer.oracle.judge import Judgement
 from explainer.oracle.source import drops_samples, takes_other_part
 from explainer.repair.agreement import (
     came_along,
     computed,
+    drops_computed,
     forgets,
     multiplied,
     reads_unread,
@@ -31,7 +34,8 @@ from explainer.repair.agreement import (
 )
 from explainer.repair.atoms.arguments import OF_DATA
 from explainer.repair.atoms.common import greatest
-from explainer.repair.prior import ATOM
+from explainer.repair.meeting import above
+from explainer.repair.prior import ATOM, FILLING
 from explainer.repair.spots import Spot, spots
 from explainer.repair.uses import misnamed, misplaced
 from explainer.replay.outcomes import other_input
@@ -97,15 +101,20 @@ def features(
         "came-along": float(bool(lost) and came_along(evidence)),
         "warned": float(bool(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))),
         "apart": float(evidence.apart),
+        "above": float((candidate.culprit.file, candidate.culprit.line) in above(evidence)),
         "input": float(candidate.literal and other_input(run, control)),
         "turned-input": float(bool(lost) and _turned_input(run, control)),
         "ungraded": float(min(int(run.answer.get("ungraded") or 0), 2)),
         "computed": float(computed(candidate)),
-        "recomputed": float(bool(lost) and recomputes(candidate)),
+        "recomputed": float(
+            bool(lost) and (recomputes(candidate) or drops_computed(candidate, evidence.sources_seen()))
+        ),
         "widens": float(bool(lost) and "out of" not in evidence.message and widens_for_caller(candidate, evidence)),
         "forgets": float(forgetting),
         "reads-unread": float(not forgetting and reads_unread(candidate, evidence)),
         "exact": float(candidate.exact),
+        "other-end": float(_other_end(candidate)),
+        "fills": float(_fills(candidate, evidence)),
         "counts-both": float(_counts_both(candidate, run, control, evidence)),
         "numbered": float(adds_start(candidate)),
         "staged": float(
@@ -126,6 +135,19 @@ def features(
 def adds_start(candidate: Candidate) -> bool:
     """Whether just the number is added to a count with which the program begins to number."""
     return candidate.source is not None and candidate.source.name == "counted.behind_start"
+
+
+def _other_end(candidate: Candidate) -> bool:
+    """Whether just one end of a layer gives way to its other one: `base.in_features` -> `base.out_features`."""
+    edit = candidate.edits[0]
+    old, new = (Counter(_TOKEN.findall(text or "")) for text in (edit.before, edit.after))
+    gone, come = list((old - new).elements()), list((new - old).elements())
+    return len(candidate.edits) == len(gone) == len(come) == 1 and ENDS.get(gone[0]) == come[0]
+
+
+def _fills(candidate: Candidate, evidence: Evidence) -> bool:
+    """Whether samples are filled up by another amount: of what they are made of nothing else in numbers is edited."""
+    return candidate.source is not None and candidate.source.name in FILLING and ragged(evidence)
 
 
 def _counts_both(candidate: Candidate, run: Run, control: Run, evidence: Evidence) -> bool:

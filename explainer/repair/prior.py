@@ -108,6 +108,10 @@ ATOM: Mapping[str, float] = {
     "nonempty": 0.1,
     "relabelled": 0.1,
     "trimmed": 0.3,
+    "lengthened": 0.1,
+    "facing": 0.1,
+    "resampled": 0.1,
+    "before_next": 0.1,
     "started": 0.1,
     "widened": 0.3,
 }
@@ -149,6 +153,8 @@ SAMPLES = (
     "nonempty",
     "shared",
     "trimmed",
+    "lengthened",
+    "facing",
     "recut",
     "marked",
     "widened",
@@ -160,6 +166,8 @@ SAMPLES = (
     "uncalled",
     "branched",
 )
+#: What can mend by how much a sample is filled up, beside that.
+FILLING = ("facing", "literal", "operator", "name", "measure", "size", "dimension")
 #: What can mend a size that is absurd: any smaller one would run, so only what the program has made ready and left out.
 SIZED = ("prepared", "parameter")
 _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": (*DTYPES, "level"), "unsupported": DTYPES,
@@ -182,9 +190,10 @@ _FAR = 1.2
 _DOUBTED, _OWN_SIGN = 1.5, -3.0
 #: No program drops a result on purpose, and few make a layer that nothing calls; the greatest length is a whole number
 #: of times the size that it exceeds; one sample was empty, and no other; what was joined is cut where its parts meet;
-#: no program cuts where nothing is cut off; the last part of an LSTM's state is its cells, which no head is to see.
+#: no program cuts where nothing is cut off; the last part of an LSTM's state is its cells, which no head is to see;
+#: what is cut to the size of the longest samples is meant to have that size.
 _SURE = {"dropped": 3.0, "uncalled": 2.5, "shortened": 1.5, "nonempty": 1.5, "seam": 2.0, "recut": 1.5,
-         "state": 1.5, "times": 2.0}  # fmt: skip
+         "state": 1.5, "times": 2.0, "lengthened": 2.0}  # fmt: skip
 #: What a kind of edit costs on the whole, and how much more (or less) of that counts where the weight is not known.
 _USUAL, _UNFITTED = 0.6, 2.0
 #: Layers of another size, with whose size the same call went well before, or whose size is computed of several names,
@@ -195,8 +204,11 @@ _USUAL, _UNFITTED = 0.6, 2.0
 #: function is given, and reads nowhere, is missing somewhere. What reads both directions of a layer is twice as wide;
 #: of several values one is taken; one list, or two together, has just the rows that are needed; a difference that is
 #: worked out is seldom right with a factor by chance; nor does a size fit by chance that halves from stage to stage,
-#: or a length with the start of the numbering added to it.
-_BY_HAND = {"reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so": 5.0, "misplaced": 7.0,
+#: or a length with the start of the numbering added to it; nor are all samples of one size by chance where another
+#: amount is filled up. What changes all that meets alike brings none of it together.
+#: The other end of a layer is a size of just another kind.
+_BY_HAND = {"fills": -4.5, "above": 2.5, "other-end": -2.5,
+            "reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so": 5.0, "misplaced": 7.0,
             "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.0,
             "apart": -1.5, "reads-unread": -2.0, "both-directions": -2.0, "takes-part": -1.5,
             "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0, "staged": -2.5, "numbered": -2.5,
@@ -205,7 +217,8 @@ _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "
            "extended", "tail", "earlier",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",
-           "overlapping", "multiple", "drawn", "filled", "times")  # fmt: skip
+           "overlapping", "multiple", "drawn", "filled", "times", "lengthened",
+           "facing", "resampled", "before_next")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

@@ -110,7 +110,7 @@ def overlaps(offer: Offer) -> bool:
 
 def senseless(offer: Offer) -> bool:
     """Whether nobody would write what an offer puts there, whatever it is for."""
-    dull = repeats(offer) or overlaps(offer) or _says_nothing(offer)
+    dull = repeats(offer) or overlaps(offer) or _says_nothing(offer) or _counts_on(offer)
     return dull or differentiates_itself(offer) or _bends(offer) or _fixes_batch(offer)
 
 
@@ -131,6 +131,18 @@ def _says_nothing(offer: Offer) -> bool:
         return False
     sides = [side for sign, side, value in _DULL if isinstance(above.op, sign) and int(offer.text) == value]
     return any(getattr(above, side) is offer.node for side in sides)
+
+
+def _counts_on(offer: Offer) -> bool:
+    """Whether one is added to, or taken from, a term of a sum that ends with a number: `(n + 1) - 1`."""
+    old, above = offer.place.text, offer.place.source.parent_of(offer.node)
+    if not isinstance(offer.node, ast.expr) or not re.fullmatch(rf"\(?{re.escape(old)}\)? [+-] 1", offer.text):
+        return False
+    while isinstance(above, ast.BinOp) and isinstance(above.op, (ast.Add, ast.Sub)):
+        if isinstance(above.right, ast.Constant) and above.right is not offer.node:
+            return True
+        above = offer.place.source.parent_of(above)
+    return False
 
 
 def _bends(offer: Offer) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 from explainer.edits.candidate import Candidate
 from explainer.edits.changes import silences
 from explainer.edits.evidence import Evidence
-from explainer.edits.generators.slices import collated, parting
+from explainer.edits.generators.slices import collated, parting, ragged
 from explainer.edits.place import Place
 from explainer.frozen import frozen
 from explainer.patterns import Pattern
@@ -23,9 +23,11 @@ from explainer.repair.agreement import idles
 from explainer.repair.atoms import ATOMS
 from explainer.repair.atoms.common import greatest, integer, lengths, statement_of
 from explainer.repair.atoms.draws import chosen, end_of
+from explainer.repair.atoms.lengths import fills
+from explainer.repair.meeting import above
 from explainer.repair.odd import counted
 from explainer.repair.offer import Offer
-from explainer.repair.prior import atoms_for, cost
+from explainer.repair.prior import FILLING, atoms_for, cost
 from explainer.repair.sense import changes_kind, reads_unbound, senseless
 from explainer.repair.siblings import again, renamed, terms, twins
 from explainer.repair.spots import Spot, spots
@@ -47,12 +49,16 @@ _WEIGHTS = ("Parameter", "Buffer", "register_parameter", "register_buffer")
 _OF_CALL = ("layout", "dimension", "swap", "pattern", "unwrap", "operator", "literal", "call", "drop", "projection",
             "size")  # fmt: skip
 _WENT_WELL, _STAYED = 0.6, 1.6
+#: What it costs that all that meets at the failing call would be changed alike.
+_ABOVE = 1.5
 #: What it costs that a value of another kind comes in: an optimizer in the place of a model.
 _OTHER_KIND = 1.5
 #: What makes a size one larger or smaller, and what it is worth where the sizes that meet differ by one, or where so
 #: many times the size is just what the greatest index asks for.
 _BY_ONE = ("up", "one", "beside", "ceiling", "windows", "[:-1]", "[1:]", "[:, :-1]", "[:, 1:]")
 _ONE_APART = -1.2
+#: How many steps are near the failing call, and from which size on one more or less is no other number altogether.
+_NEAR, _FEW = 8, 4
 #: What it is worth that a size becomes as much larger, or smaller, as the sizes that meet differ by.
 _AS_MUCH = -1.0
 #: What may be wrong wherever it is said, and what it costs to change it everywhere.
@@ -142,6 +148,16 @@ def _exact(offer: Offer, last: int | None) -> bool:
     return (old + 1 if form[1] == "+ 1" else old * int(form[1][2:])) == last + 1
 
 
+def _one_apart_within(evidence: Evidence) -> bool:
+    """Whether of two sizes one is the other with one dimension, which tensors had on the way, larger or smaller by one.
+
+    320 and 336 are 16 * 20 and 16 * 21: twenty frames were counted where there are twenty-one.
+    """
+    sizes = {size for step in evidence.steps[:_NEAR] for shape, _ in step.before for size in shape if size > _FEW}
+    pairs = itertools.permutations([one for one in evidence.said if one > 1][:4], 2)
+    return any(one * (size - 1) == other * size for one, other in pairs for size in sizes if one % size == 0)
+
+
 def _fitted_to_data(offer: Offer, count: Place | None) -> bool:
     """Whether a number is changed that is added to what was read from data: the next data hold another one."""
     numbers = offer.atom in ("literal", "solved") or (offer.atom == "operator" and offer.filler == "one")
@@ -204,13 +220,15 @@ def _mixed(offers: Iterable[tuple[float, Offer]]) -> list[tuple[float, Offer]]:
 
 def _proposals(ranked: list[tuple[float, Offer]], evidence: Evidence, most: int) -> Iterator[Proposal]:
     seen: set[Any] = set()
+    apart = _one_apart_within(evidence)
     for worth, offer in ranked:
         candidate = offer.candidate(evidence)
         if candidate is None or candidate.edits in seen or silences(candidate):
             continue
         if not _repeats(offer) and not idles(candidate):
             seen.add(candidate.edits)
-            exact = _asked_for(offer, evidence) or offer.filler == "absent"
+            counted = apart and offer.filler == "one" and isinstance(getattr(offer.node, "op", None), ast.FloorDiv)
+            exact = counted or _asked_for(offer, evidence) or offer.filler == "absent"
             yield Proposal(replace(candidate, exact=True) if exact else candidate, worth, offer.atom)
             if len(seen) >= most:
                 return
@@ -283,12 +301,15 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
     parted = parting(evidence)
     count = counted(evidence)
     near = any(abs(one - other) == 1 and min(one, other) > 3 for one, other in itertools.pairwise(evidence.said))
+    near = near or _one_apart_within(evidence)
     sizes = [one for one in evidence.said if one > 1]
     apart_by = {abs(one - other) for one, other in itertools.pairwise(sizes)} - {0, 1}
     roomy = family == "index" or (evidence.crash is not None and evidence.crash.function == "__setitem__")
-    last = greatest(evidence)
+    last, higher = greatest(evidence), above(evidence)
     if family == "dataloader" and "out of" in evidence.message:  # an index of a sample: of another dataset's length
         atoms |= {name: ATOMS[name] for name in _OF_LENGTHS}
+    filling = FILLING if family == "dataloader" and ragged(evidence) else ()
+    atoms |= {name: ATOMS[name] for name in filling}
     alike: dict[tuple[int, bool], Sequence[_Rows]] = {}
     twice: set[tuple[int, str]] = set()  # what would say the same twice, as the nearest spot knows
     for spot in spots(evidence):
@@ -307,7 +328,8 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                     if stays and numbers and one.filler != "measured":  # which follows the data
                         continue
                     exact = _exact(one, last)
-                    apart = _of_data(one, evidence) or _of_check(one) or _twice(one)
+                    apart = name in filling and not fills(one)
+                    apart = apart or _of_data(one, evidence) or _of_check(one) or _twice(one)
                     apart = apart or (roomy and _scaled(one) and not exact)
                     told = id(one.node), one.text
                     if told in twice or senseless(one):
@@ -316,6 +338,7 @@ def _offers(evidence: Evidence, family: str) -> Iterator[Offer]:
                     apart = apart or _fitted_to_data(one, count) or reads_unbound(one)
                     if not apart and (not evidence.apart or _moves(one)):
                         more = went_well * (_STAYED if stays else _WENT_WELL) + _OTHER_KIND * changes_kind(one)
+                        more += _ABOVE * ((one.place.source.file, one.place.span.line) in higher)
                         more += _ONE_APART * ((near and one.filler in _BY_ONE) or exact)
                         more += _AS_MUCH * (name in _OF_SIZES and _makes_up(one, apart_by))
                         yield replace(one, weight=one.weight + more) if more else one

@@ -81,6 +81,10 @@ ALONE = [
     ("block", "with open(path) as file:\n    y = f(x)", ""),
     ("counted", "len(x) - t", ""),  # no dataset's length
     ("trimmed", "x", ""),
+    ("lengthened", "x[:3]", ""),
+    ("resampled", "interpolate(x, scale_factor=2)", ""),  # no larger map is there
+    ("before_next", "f(x)\ng(k, x[:, 2:])", ""),  # other steps than the next ones
+    ("facing", "F.pad(x, (0, t - len(x)))", "sizes 5 and 4"),  # no samples
     ("started", "x", ""),
     ("widened", "x", ""),
     ("usual", "f(x)", ""),  # as it always was

@@ -150,6 +150,54 @@ def test_what_is_filled_up_to_a_size_is_cut_to_it(measured, filled, repaired):
     assert offered("trimmed", returned(source, "fill"), stacked(source, [[6], [4]])) == repaired
 
 
+CUT = """
+class Texts:
+    def __getitem__(self, at):
+        ids = self.rows[at][{cut}]
+        return {sample}
+"""
+
+
+@pytest.mark.parametrize(
+    ("cut", "sample", "repaired"),
+    [
+        (":6", "torch.tensor(ids), at", "return torch.tensor(ids + [0] * (6 - len(ids))), at"),
+        ("at:at + 6", "ids", "return torch.nn.functional.pad(ids, (0, 6 - ids.size(-1)))"),
+        (
+            ":self.most",
+            '{"ids": torch.tensor(ids), "mask": torch.ones(len(ids))}',
+            'return {"ids": torch.tensor(ids + [0] * (self.most - len(ids))), '
+            '"mask": torch.nn.functional.pad(torch.ones(len(ids)), (0, self.most - len(ids)))}',
+        ),
+        (":9", "ids", ""),  # to another size than the longest
+        ("3:", "ids", ""),  # to no size
+        (":6", "len(ids)", ""),
+        (":6", "ids + [0] * (6 - len(ids))", ""),  # filled up
+    ],
+)
+def test_what_is_cut_to_the_size_of_the_longest_is_filled_up_to_it(cut, sample, repaired):
+    source = source_of(CUT.replace("{cut}", cut).replace("{sample}", sample))
+    evidence = stacked(source, [[6], [4]])
+    new = offered("lengthened", returned(source, "__getitem__"), evidence)
+    assert repaired in new if repaired else not new
+    assert not offered("lengthened", returned(source, "__getitem__"), Evidence("", "en", sources=lambda _: source))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "repaired"),
+    [
+        ("(0, missing)", {"x = F.pad(x, (0, 0, 0, missing))"}),
+        ("(0, 0, 0, missing)", {"x = F.pad(x, (0, missing))"}),
+        ("(1, 0, 0, missing)", set()),
+        ("missing", set()),
+    ],
+)
+def test_another_dimension_is_filled_up(pairs, repaired):
+    source = source_of(FILLED.replace("{measured}", "len(x)").replace("{filled}", f"F.pad(x, {pairs})"))
+    call = source.tree.body[0].body[0].body[1].body[0].value
+    assert offered("facing", Place(source, call), stacked(source, [[6, 2], [6, 3]])) == repaired
+
+
 def test_samples_part_where_one_size_became_several():
     source = source_of(PIPELINE)
     place = returned(source, "__call__")

@@ -11,8 +11,9 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Call, Evidence, Step
 from explainer.edits.place import Place
-from explainer.repair.agreement import forgets, recomputes
+from explainer.repair.agreement import drops_computed, forgets, recomputes
 from explainer.repair.atoms import ATOMS
+from explainer.repair.meeting import above
 from explainer.repair.space import space
 from explainer.repair.spots import Spot, spots
 from explainer.source import parsed_source
@@ -39,6 +40,23 @@ def test_where_devices_differ_only_what_moves_tensors_is_offered():
     evidence.frames.append(Call(place, SCOPE, "<module>"))
     found = {one.candidate.edits[0].after for one in space(evidence)}
     assert found == {"net = Net(c, t).to('cpu')", "    net = Net(c, t)"}
+
+
+SUM = "h = first(x)\nleft = second(h)\nright = third(h)\ny = left + right\n"
+
+
+def test_what_both_operands_are_made_of_is_above_them():
+    """Protects the blame: what changes both sides alike brings them to no common size."""
+    source = parsed_source("net.py", SUM)
+    first, second, third, total = (Place(source, one.value) for one in source.tree.body)
+    shape = ([3, 4], F32)
+    crash = Step("add", (total,), (1, 2), (([3, 4], F32), ([3, 5], F32)), (), (), None)
+    steps = [crash, *(Step("linear", (place,), (at,), (shape,), (shape,), (), None)
+                      for place, at in ((second, 3), (third, 3), (first, None)))]  # fmt: skip
+    said = "The size of tensor a (4) must match the size of tensor b (5)"
+    assert above(Evidence(said, "en", steps)) == {(source.file, 1)}
+    assert not above(Evidence("value cannot be converted", "en", steps))
+    assert not above(Evidence(said, "en", [crash, *steps[1:3]]))  # of different values, for all that is known
 
 
 def test_a_registered_buffer_is_a_place_where_it_is_read():
@@ -200,3 +218,18 @@ def test_one_more_than_the_largest_index_is_told(message, exact):
     evidence.frames.append(Call(place, {"width": 9}, "<module>"))
     told = {one.candidate.edits[0].after for one in space(evidence) if one.candidate.exact}
     assert told == ({"table = zeros(5)"} if exact else set())
+
+
+@pytest.mark.parametrize(
+    ("made", "new", "drops"),
+    [
+        ("self.width = c * side * side", "nn.Linear(32 * 4 * 4, 8)", True),
+        ("self.width = c", "nn.Linear(32 * 4 * 4, 8)", False),  # of one other name
+        ("self.other = c * side", "nn.Linear(32 * 4 * 4, 8)", False),
+        ("self.width = c * side * side", "nn.Linear(maps.width + 2, 8)", False),
+    ],
+)
+def test_numbers_for_a_name_that_is_computed_leave_it_wrong(made, new, drops):
+    edit = Edit("net.py", 1, 1, "nn.Linear(maps.width, 8)", new)
+    candidate = Candidate((edit,), "", Span("net.py", 1), "set-argument", "")
+    assert drops_computed(candidate, [parsed_source("maps.py", made)]) == drops

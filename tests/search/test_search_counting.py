@@ -45,6 +45,63 @@ FAULTS = {
         points, links, owner = joined([ring(4), ring(6), ring(5)])
         print(points.index_select(0, links[0]).sum(), owner.shape)
         """, "start += shape.links", "start += shape.count", OPEN),
+    "a side that strided convolutions round up is rounded down": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Maps(nn.Module):
+            def __init__(self, side, widths=(4, 8, 8)):
+                super().__init__()
+                rows = [nn.Conv2d(a, b, 3, stride=2, padding=1) for a, b in zip((1, *widths), widths)]
+                self.body = nn.Sequential(*rows)
+                side = side // 2 ** len(widths)
+                self.features = widths[-1] * side * side
+            def forward(self, x):
+                return self.body(x).flatten(1)
+        class Net(nn.Module):
+            def __init__(self, maps):
+                super().__init__()
+                self.maps, self.head = maps, nn.Linear(maps.features, 3)
+            def forward(self, x):
+                return self.head(self.maps(x))
+        Net(Maps(30))(torch.randn(2, 1, 30, 30)).sum().backward()
+        """, "side // 2", "-(-side // 2 ** len(widths))"),
+    "where a number was and what it was there are not of one division": (
+        """
+        import torch
+        torch.manual_seed(0)
+        beams, words = 3, 11
+        kept = torch.zeros(2, beams, 4)
+        scores = torch.rand(2, beams, words)
+        best, flat = scores.flatten(1).topk(beams, dim=1)
+        row = flat // beams
+        word = flat % words
+        kept = kept.gather(1, row.unsqueeze(-1).expand(-1, -1, 4))
+        print(kept.shape, word.shape)
+        """, "flat // beams", "flat // words"),
+    "a centred spectrum has a frame more than there are hops": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Settings:
+            samples, hop, size = 1600, 80, 160
+            @property
+            def frames(self):
+                return self.samples // self.hop
+        class Net(nn.Module):
+            def __init__(self, settings):
+                super().__init__()
+                self.row, self.head = nn.Conv1d(81, 4, 3, padding=1), nn.Linear(4 * settings.frames, 2)
+            def forward(self, x):
+                return self.head(self.row(x).flatten(1))
+        settings = Settings()
+        window = torch.hann_window(settings.size)
+        spectrum = torch.stft(torch.randn(3, settings.samples), settings.size, settings.hop, window=window,
+                              return_complex=True).abs()
+        Net(settings)(spectrum).sum().backward()
+        """, "self.samples // self.hop", "self.samples // self.hop + 1"),
     "words numbered behind the special ones, which the length leaves out": (
         """
         import torch

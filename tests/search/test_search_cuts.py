@@ -50,6 +50,39 @@ FAULTS = {
         for batch in DataLoader(Waves(), batch_size=2):
             batch.mean()
         """, "return wave[:longest]", "wave[:, :longest]"),
+    "a text is cut to a length and never filled up to it": (
+        """
+        import torch
+        from torch import nn
+        from torch.utils.data import DataLoader
+        torch.manual_seed(0)
+        texts = [list(range(1, n)) for n in (9, 20, 14, 11)]
+        class Texts:
+            def __len__(self):
+                return len(texts)
+            def __getitem__(self, at):
+                ids = texts[at][:12]
+                return torch.tensor(ids), at % 2
+        for ids, labels in DataLoader(Texts(), batch_size=2):
+            nn.functional.one_hot(ids, 20).float().flatten(1).mean()
+        """, "torch.tensor(ids)", "torch.tensor(ids + [0] * (12 - len(ids)))"),
+    "one entry too few is filled up": (
+        """
+        import torch
+        from torch.utils.data import DataLoader
+        torch.manual_seed(0)
+        waves = [torch.rand(n) for n in (40, 55, 48, 50)]
+        class Waves:
+            def __len__(self):
+                return len(waves)
+            def __getitem__(self, at):
+                wave = waves[at][:48]
+                if len(wave) < 48:
+                    wave = torch.cat([wave, wave.new_zeros(48 - len(wave) - 1)])
+                return wave
+        for batch in DataLoader(Waves(), batch_size=2):
+            batch.mean()
+        """, "48 - len(wave) - 1", "wave.new_zeros(48 - len(wave))"),
     "joined features are taken apart beside their seam": (
         """
         import torch

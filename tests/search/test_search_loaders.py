@@ -23,6 +23,35 @@ FAULTS = {
         kept = {"net": net.state_dict, "steps": 3}
         net.load_state_dict(kept["net"])
         """, "kept = {", "net.state_dict()"),
+    "a table that a layer registers when it runs, which a new one does not have": (
+        """
+        import io
+        import torch
+        from torch import nn
+        class Places(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.made_for = 0
+            def forward(self, x):
+                if self.made_for < len(x):
+                    self.register_buffer("table", torch.arange(len(x)).float().sin())
+                    self.made_for = len(x)
+                return x + self.table[:len(x)]
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.places, self.out = Places(), nn.Linear(3, 1)
+            def forward(self, x):
+                return self.out(self.places(x))
+        net = Net()
+        net(torch.zeros(3))
+        file = io.BytesIO()
+        torch.save(net.state_dict(), file)
+        file.seek(0)
+        again = Net()
+        again.load_state_dict(torch.load(file))
+        print(again(torch.zeros(3)).shape)
+        """, "register_buffer", "persistent=False"),
     "a state is looked for in another folder than it was saved in": (
         """
         import torch

@@ -29,6 +29,43 @@ FAULTS = {
         for real in torch.rand(20, 3).split(8):
             trainer.step(real).backward()
         """, "torch.ones(self.size, 1)", "real.size(0)"),
+    "rows behind what is cached, of which a mask knows nothing": (
+        """
+        import torch
+        torch.manual_seed(0)
+        def mask_of(count, past):
+            rows, columns = torch.arange(count), torch.arange(count)
+            return columns[None] > rows[:, None]
+        class Reader:
+            keys = None
+            def __call__(self, x):
+                past = 0 if self.keys is None else len(self.keys)
+                self.keys = x if self.keys is None else torch.cat([self.keys, x])
+                scores = (x @ self.keys.t()).masked_fill(mask_of(len(x), past), float("-inf"))
+                return scores.softmax(-1) @ self.keys
+        read = Reader()
+        read(torch.randn(6, 4))
+        print(read(torch.randn(3, 4)).shape)
+        """, "rows, columns", "torch.arange(past, past + count), torch.arange(past + count)"),
+    "the map that a helper is given to bring another one to its size": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        def like(coarse, fine):
+            return nn.functional.interpolate(coarse, scale_factor=2, mode="nearest")
+        class Pyramid(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.down, self.out = nn.Conv2d(3, 3, 3, stride=2, padding=1), nn.Conv2d(3, 3, 3, padding=1)
+            def forward(self, x):
+                coarse = self.down(x)
+                top = like(coarse, x)
+                return self.out(x + top)
+        net = Pyramid()
+        for size in (8, 9):
+            net(torch.randn(2, 3, size, size)).mean().backward()
+        """, "nn.functional.interpolate(coarse", "size=fine.shape[-2:]"),
     "a parameter of a helper that no call gives": (
         """
         import torch

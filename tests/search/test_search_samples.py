@@ -29,6 +29,26 @@ FAULTS = {
         for x in DataLoader(Clips(8), batch_size=4):
             x.view(4, -1)
         """, "return clip", "(0, max(0, self.size - clip.size(-1)))"),
+    "weights of all samples for a sampler of those that are trained on": (
+        """
+        import torch
+        from torch.utils.data import DataLoader, WeightedRandomSampler, random_split
+        torch.manual_seed(0)
+        labels = torch.tensor([0, 1, 0, 0] * 6)
+        class Rows:
+            def __len__(self):
+                return len(labels)
+            def __getitem__(self, at):
+                return labels[at]
+        def weights_of(classes):
+            return 1.0 / torch.bincount(classes).float()[classes]
+        rows = Rows()
+        train, test = random_split(rows, [16, 8])
+        weights = weights_of(labels)
+        sampler = WeightedRandomSampler(weights, num_samples=64)
+        for batch in DataLoader(train, batch_size=4, sampler=sampler):
+            batch.float().mean()
+        """, "weights = weights_of(labels)", "weights_of(labels[train.indices])"),
     "recordings whose last size differs": (
         """
         import torch

@@ -28,6 +28,67 @@ FAULTS = {
         scores = Verdict()(torch.rand(5, 7, 2))
         nn.functional.cross_entropy(scores, torch.tensor([0, 1, 2, 1, 0])).backward()
         """, "steps[-1]", "steps[:, -1]"),
+    "a token is put in front, and the mask of padding has no place for it": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        def padding(lengths, total):
+            return torch.arange(total)[None] >= lengths[:, None]
+        class Reader(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first = nn.Parameter(torch.zeros(1, 1, 8))
+                self.layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+            def embed(self, x):
+                return torch.cat([self.first.expand(len(x), -1, -1), x], dim=1)
+            def forward(self, x, lengths):
+                mask = padding(lengths, x.size(1))
+                tokens = self.embed(x)
+                return self.layer(tokens, src_key_padding_mask=mask)[:, 0]
+        Reader()(torch.randn(3, 5, 8), torch.tensor([5, 3, 4])).sum().backward()
+        """, "lengths[:, None]", ".pad(torch.arange(total)[None] >= lengths[:, None], (1, 0))"),
+    "lengths are counted as if the layers before padded their input": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Reader(nn.Module):
+            def __init__(self, kernel=3, stride=2):
+                super().__init__()
+                self.kernel, self.stride = kernel, stride
+                self.rows = nn.ModuleList([nn.Conv1d(4, 4, kernel, stride), nn.Conv1d(4, 4, kernel, stride)])
+                self.layer = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True)
+            def shorter(self, lengths):
+                for _ in self.rows:
+                    lengths = torch.div(lengths + self.stride - 1, self.stride, rounding_mode="floor")
+                return lengths
+            def forward(self, x, lengths):
+                for row in self.rows:
+                    x = row(x)
+                steps = self.shorter(lengths)
+                mask = torch.arange(int(steps.max()))[None] >= steps[:, None]
+                return self.layer(x.transpose(1, 2), src_key_padding_mask=mask)
+        Reader()(torch.randn(3, 4, 50), torch.tensor([50, 41, 30])).mean().backward()
+        """, "torch.div(lengths", "lengths - self.kernel"),
+    "a decoder is given the whole of what its labels are the next steps of": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Writer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.table, self.cell, self.out = nn.Embedding(9, 8), nn.GRU(8, 8, batch_first=True), nn.Linear(8, 9)
+            def forward(self, words):
+                return self.out(self.cell(self.table(words))[0])
+        def loss_of(scores, labels):
+            return nn.functional.cross_entropy(scores.reshape(-1, 9), labels.reshape(-1))
+        writer = Writer()
+        words = torch.randint(9, (4, 6))
+        scores = writer(words)
+        loss_of(scores, words[:, 1:]).backward()
+        """, "writer(words)", "writer(words[:, :-1])"),
     "a state repeated along the batch": (
         """
         import torch

@@ -27,6 +27,32 @@ FAULTS = {
                 return self.mix(torch.cat([self.grow(x), skip], dim=1))
         Up(4)(torch.rand(2, 4, 8, 8), torch.rand(2, 4, 16, 16)).sum().backward()
         """, "self.grow = nn", "output_padding=1"),
+    "beside a layer is added what has the width of its input": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Beside(nn.Module):
+            def __init__(self, base, rank=2):
+                super().__init__()
+                self.base = base
+                self.down = nn.Parameter(torch.randn(rank, base.in_features))
+                self.up = nn.Parameter(torch.zeros(base.in_features, rank))
+            def forward(self, x):
+                return self.base(x) + x @ self.down.t() @ self.up.t()
+        class Block(nn.Module):
+            def __init__(self, width, times):
+                super().__init__()
+                self.wide, self.narrow = nn.Linear(width, times * width), nn.Linear(times * width, width)
+            def forward(self, x):
+                return self.narrow(self.wide(x).relu())
+        def changed(net):
+            for name, layer in list(net.named_children()):
+                if isinstance(layer, nn.Linear):
+                    setattr(net, name, Beside(layer))
+            return net
+        changed(Block(6, 3))(torch.randn(4, 6)).sum().backward()
+        """, "self.up =", "base.out_features, rank"),
     "keys repeated as often as there are groups of them": (
         """
         import torch

@@ -28,7 +28,7 @@ def step_missing(evidence: Evidence) -> Iterator[Candidate]:
             continue
         known = {_name(one) for one in own} if place.node is not other.node else set()
         for before, step in itertools.pairwise(more):
-            if isinstance(step, ast.Call) and _name(step) not in known:
+            if isinstance(step, ast.Call) and _name(step)[:1].isupper() and _name(step) not in known:
                 for one in _without(own, before, step):
                     at = place.at(one)
                     new = f"{at.text}, {other.source.text(step)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Iterator
 
@@ -146,14 +147,22 @@ def operator(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             )
         if integer(spot, node) is not None or isinstance(node.op, ast.FloorDiv):
             for sign, undoes in (("+", ast.Sub), ("-", ast.Add)):
-                undone = number(node.right) == 1 and isinstance(node.op, undoes)
-                more = left if undone else f"{text(spot, node)} {sign} 1"
-                yield Offer("operator", spot, node, more, "one", 0.9)
+                yield Offer("operator", spot, node, _one_more(spot, node, sign, undoes), "one", 0.9)
         for one in (left, right) if _may_go(spot, node, evidence) else ():
             yield Offer("operator", spot, node, one, "operand", 1.5)
         if isinstance(node.op, ast.FloorDiv):
             less = str(number(node.right) - 1) if number(node.right) else f"{right} - 1"  # type: ignore[operator]
             yield Offer("operator", spot, node, f"({left} + {less}) // {right}", "up", 0.6)
+
+
+def _one_more(spot: Spot, node: ast.BinOp, sign: str, undoes: type[ast.operator]) -> str:
+    """An expression with one added or taken away: `n - 1` and one is `n`, `n - 2` and one is `n - 1`."""
+    last, left = number(node.right), text(spot, node.left)
+    if type(last) is not int or last < 1 or not isinstance(node.op, (ast.Add, ast.Sub)):
+        return f"{text(spot, node)} {sign} 1"
+    if isinstance(node.op, undoes):
+        return left if last == 1 else f"{left} {'-' if sign == '+' else '+'} {last - 1}"
+    return f"{left} {sign} {last + 1}"
 
 
 def _side(spot: Spot, node: ast.expr) -> str:
@@ -184,8 +193,12 @@ def _is_list(spot: Spot, node: ast.expr) -> bool:
 
 
 def division(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`n / 4` -> `n // 4`: a whole number where a quotient is none; `n // hop` -> `(n - size) // hop + 1`: windows."""
+    """`n / 4` -> `n // 4`: a whole number where a quotient is none; `n // hop` -> `(n - size) // hop + 1`: windows.
+
+    `i // beams` beside `i % vocab` -> `i // vocab`: quotient and rest are those of one division.
+    """
     for node in expressions(spot):
+        yield from _of_one_division(spot, node)
         if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Div, ast.FloorDiv)):
             continue
         left, right = text(spot, node.left), text(spot, node.right)
@@ -197,6 +210,29 @@ def division(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield from _windows(spot, evidence, node, left, right)
 
 
+def _of_one_division(spot: Spot, node: ast.expr) -> Iterator[Offer]:
+    """The divisor of a quotient, or of a rest, that of the other one, where a function has both of one number."""
+    own = _quotient_or_rest(node)
+    if own is None:
+        return
+    function = spot.place.source.scope_at(spot.place.span.line)
+    others = (_quotient_or_rest(one) for one in ast.walk(function) if isinstance(one, ast.expr))
+    for is_rest, number_, divisor in filter(None, others):
+        alike = text(spot, number_) == text(spot, own[1]) and text(spot, divisor) != text(spot, own[2])
+        if is_rest != own[0] and alike:
+            yield Offer("division", spot, own[2], text(spot, divisor), "rest", -0.5)
+
+
+def _quotient_or_rest(node: ast.expr) -> tuple[bool, ast.expr, ast.expr] | None:
+    """Whether an expression is a rest or a quotient in whole numbers, with its two sides; None of any other."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.FloorDiv, ast.Mod)):
+        return isinstance(node.op, ast.Mod), node.left, node.right
+    names = ("div", "floor_divide", "remainder", "fmod")
+    if isinstance(node, ast.Call) and called(node) in names and len(node.args) == 2:
+        return called(node) in names[2:], node.args[0], node.args[1]
+    return None
+
+
 def _windows(spot: Spot, evidence: Evidence, node: ast.BinOp, left: str, right: str) -> Iterator[Offer]:
     """How many windows of some size fit into a length, in the place of how many steps do; the last part counted too.
 
@@ -206,16 +242,26 @@ def _windows(spot: Spot, evidence: Evidence, node: ast.BinOp, left: str, right: 
     for name in _window_sizes(spot, node):
         last = name.rpartition(".")[2]
         if name not in (left, right) and not kinds.get(last) and last not in OF_LAYERS:
-            yield Offer("division", spot, node, f"({left} - {name}) // {right} + 1", "windows", 0.3)
+            counted = _one_beside(spot, node)
+            yield Offer(
+                "division", spot, node, f"({left} - {name}) // {right}{'' if counted else ' + 1'}", "windows", 0.3
+            )
     up = f"-(-{as_primary(spot.place.at(node.left))} // {right})"
     yield Offer("division", spot, node, up, "ceiling", 0.8 if number(node.right) else 0.2)  # as batches are counted
+
+
+def _one_beside(spot: Spot, node: ast.expr) -> bool:
+    """Whether one is added to a quotient already, on either side."""
+    above = spot.place.source.parent_of(node)
+    added = isinstance(above, ast.BinOp) and isinstance(above.op, ast.Add)
+    return added and 1 in (number(above.left), number(above.right))  # type: ignore[union-attr]
 
 
 def _window_sizes(spot: Spot, node: ast.BinOp) -> Iterator[str]:
     """Names of what may be the size of a window: between hop and length; where nothing is known, what is given."""
     length, hop = integer(spot, node.left), integer(spot, node.right)
-    if length is not None and hop is not None:
-        yield from (name for name, size in integers(spot).items() if hop <= size < length)
+    if hop is not None and (length is not None or of_self(node.left)):  # a property, which is not known
+        yield from (name for name, size in integers(spot).items() if hop <= size < (length or math.inf))
     elif isinstance(function := spot.place.source.function_at(node.lineno), ast.FunctionDef):
         objects = {
             ast.unparse(one.value) for one in ast.walk(function) if isinstance(one, (ast.Attribute, ast.Subscript))

@@ -91,6 +91,27 @@ def integer(spot: Spot, node: ast.AST) -> int | None:
     return named if value is None and type(named) is int else value
 
 
+def whole_number(node: ast.expr | None) -> int | None:
+    """A whole number as it is written, signed or not."""
+    try:
+        value = ast.literal_eval(node) if node is not None else None
+    except ValueError:
+        return None
+    return value if type(value) is int else None
+
+
+def returned(spot: Spot) -> bool:
+    """Whether a place is what a function returns."""
+    return isinstance(spot.place.source.parent_of(spot.place.node), ast.Return)
+
+
+def parts(node: ast.AST) -> list[ast.expr]:
+    """What a sample that is handed back consists of: the elements of a tuple, the values of a dict, or it alone."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return node.elts
+    return node.values if isinstance(node, ast.Dict) else [node] if isinstance(node, ast.expr) else []
+
+
 def shape_of(spot: Spot, node: ast.AST, evidence: Evidence) -> list[int] | None:
     """The shape of the tensor that an expression is at a place, where its making was recorded or it has a name."""
     for operand in operands(evidence):

@@ -1,4 +1,4 @@
-"""What samples of one size lack: a horizon that `__len__` leaves out, a cut beside a pad, a pair for one side."""
+"""What samples of one size lack: a horizon that `__len__` leaves out, room behind a draw, a pair for one side."""
 
 from __future__ import annotations
 
@@ -9,13 +9,20 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import channels, ragged
 from explainer.edits.place import as_primary
 from explainer.repair.atoms.arguments import replaced
-from explainer.repair.atoms.common import bound_below, calls, expressions, tensors, text, wanted
+from explainer.repair.atoms.common import (
+    bound_below,
+    calls,
+    expressions,
+    parts,
+    returned,
+    tensors,
+    text,
+    wanted,
+    whole_number,
+)
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import Function, called
-
-#: What makes something longer, and is given how much it is to be.
-_FILLING = ("pad", "cat", "concat", "concatenate", "new_zeros", "zeros", "full", "new_full", "ones", "repeat")
 
 _Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp
 #: What draws a whole number at random.
@@ -102,7 +109,9 @@ def _cut_from(node: _Comprehension, row: ast.comprehension) -> int | None:
             and isinstance(row.target, ast.Name) and ast.unparse(one.value) == row.target.id]  # fmt: skip
     ends = [(one.slice.lower, one.slice.upper) for one in cuts]  # type: ignore[attr-defined]
     numbers = [
-        _whole(lower) if upper is None else -(_whole(upper) or 0) for lower, upper in ends if not lower or not upper
+        whole_number(lower) if upper is None else -(whole_number(upper) or 0)
+        for lower, upper in ends
+        if not lower or not upper
     ]
     return max((one for one in numbers if one is not None and one > 0), default=None)
 
@@ -122,7 +131,7 @@ def _sliced_to(spot: Spot, name: str) -> bool:
 
 def _length(spot: Spot) -> bool:
     function = spot.place.source.function_at(spot.place.span.line)
-    return _returned(spot) and getattr(function, "name", "") == "__len__"
+    return returned(spot) and getattr(function, "name", "") == "__len__"
 
 
 def _end(spot: Spot) -> bool:
@@ -151,10 +160,6 @@ def _last(spot: Spot, node: ast.AST) -> str:
 def _getter(spot: Spot) -> ast.AST | None:
     owner = spot.place.source.class_at(spot.place.span.line)
     return next((one for one in owner.body if getattr(one, "name", "") == "__getitem__"), None) if owner else None
-
-
-def _returned(spot: Spot) -> bool:
-    return isinstance(spot.place.source.parent_of(spot.place.node), ast.Return)
 
 
 def _sum_around(spot: Spot, node: ast.expr) -> ast.expr:
@@ -242,76 +247,14 @@ def _room(spot: Spot, function: Function, statement: ast.stmt) -> Iterator[tuple
                 return
 
 
-def trimmed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`return x` -> `return x[:self.n]` in a function that fills `x` up to `self.n`, and leaves a longer one."""
-    function = spot.place.source.function_at(spot.place.span.line)
-    if not _returned(spot) or function is None or not ragged(evidence):
-        return
-    for filled, full, dimension in _missing(spot, function):
-        before = {0: "", 1: ":, ", 2: ":, :, ", -1: "..., "}.get(dimension)
-        reads = [one for one in expressions(spot) if text(spot, one) == filled]
-        if before is not None and len(reads) == 1:
-            yield Offer("trimmed", spot, reads[0], f"{filled}[{before}:{full}]", "wanted", 0.0)
-
-
-def _missing(spot: Spot, function: Function) -> Iterator[tuple[str, str, int]]:
-    """What a function fills up, to which length, in which dimension: `n - len(x)` is missing."""
-    nodes = list(ast.walk(function))
-    if not any((isinstance(one, ast.Call) and called(one) in _FILLING) or _repeated(one) for one in nodes):
-        return
-    for one in nodes:
-        if (
-            isinstance(one, ast.BinOp)
-            and isinstance(one.op, ast.Sub)
-            and isinstance(one.left, (ast.Name, ast.Attribute))
-        ):
-            measured = _measured(one.right)
-            if measured is not None:
-                yield text(spot, measured[0]), text(spot, one.left), measured[1]
-
-
-def _repeated(node: ast.AST) -> bool:
-    """Whether a list is repeated: `[0] * missing`."""
-    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List)
-
-
-def _measured(node: ast.expr) -> tuple[ast.expr, int] | None:
-    """What an expression measures, and in which dimension: `len(x)`, `x.size(1)`, `x.shape[-1]`."""
-    if isinstance(node, ast.Call) and called(node) == "len" and len(node.args) == 1:
-        return node.args[0], 0
-    shape = isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "shape"
-    if shape and isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
-        owner, dimension = node.value.value, _whole(node.slice)
-    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("size", "numel"):
-        owner, dimension = node.func.value, 0 if node.func.attr == "numel" else _whole(node.args[0])
-    else:
-        return None
-    return (owner, dimension) if dimension is not None else None
-
-
-def _whole(node: ast.expr | None) -> int | None:
-    """A whole number as it is written, signed or not."""
-    try:
-        value = ast.literal_eval(node) if node is not None else None
-    except ValueError:
-        return None
-    return value if type(value) is int else None
-
-
 def widened(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`return image, label` -> `return image.expand(3, -1, -1), label`: one channel among samples of three."""
     function = spot.place.source.function_at(spot.place.span.line)
     crash, count = evidence.crash, channels(evidence)
-    if not _returned(spot) or getattr(function, "name", "") != "__getitem__" or crash is None or count is None:
+    if not returned(spot) or getattr(function, "name", "") != "__getitem__" or crash is None or count is None:
         return
     kept = ", -1" * (len(crash.before[0][0]) - 1)
-    for part in _parts(spot.place.node):
+    for part in parts(spot.place.node):
         place = spot.place.at(part)
         if not isinstance(part, ast.Constant):
             yield Offer("widened", spot, part, f"{as_primary(place)}.expand({count}{kept})", "channels", 0.0)
-
-
-def _parts(node: ast.AST) -> list[ast.expr]:
-    if isinstance(node, (ast.Tuple, ast.List)):
-        return node.elts
-    return node.values if isinstance(node, ast.Dict) else [node] if isinstance(node, ast.expr) else []

@@ -48,7 +48,10 @@ def padded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def overlapping(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`n // stride` -> `(n - kernel) // stride + 1`: how many windows of a layer there are, which overlap."""
+    """`n // stride` -> `(n - kernel) // stride + 1`: how many windows of a layer there are, which overlap.
+
+    So with `n + stride - 1`, which counts them for a layer that is padded: what is added there goes.
+    """
     kinds = uses(evidence)
     kernels = [name for name in integers(spot) if "kernel_size" in kinds.get(name.rpartition(".")[2], ())]
     for node in expressions(spot):
@@ -57,9 +60,17 @@ def overlapping(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             continue
         size, stride = (spot.place.source.text(one) for one in pair)
         old = f"{size} // {stride}" if isinstance(node, ast.BinOp) else spot.place.source.text(node)
-        for at, kernel in enumerate(one for one in kernels if one not in (size, stride)):
-            inner = f"({size} - {kernel})" if isinstance(node, ast.BinOp) else f"{size} - {kernel}"
+        sizes = dict.fromkeys((spot.place.source.text(_first_term(pair[0])), size))
+        for at, (kernel, whole) in enumerate((one, of) for of in sizes for one in kernels if one not in (size, stride)):
+            inner = f"({whole} - {kernel})" if isinstance(node, ast.BinOp) else f"{whole} - {kernel}"
             yield Offer("overlapping", spot, node, f"{old.replace(size, inner, 1)} + 1", "kernel", 0.1 * at)
+
+
+def _first_term(node: ast.expr) -> ast.expr:
+    """`n` of `n + stride - 1`."""
+    while isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        node = node.left
+    return node
 
 
 def multiple(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

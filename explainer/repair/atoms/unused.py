@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from explainer.bindings import last_name
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
-from explainer.repair.atoms.common import calls, expressions, integer, integers, is_value, tensors, text
+from explainer.repair.atoms.arguments import replaced
+from explainer.repair.atoms.common import calls, expressions, integer, integers, is_value, tensors, text, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.source import Function, Source, called, loaded, of_self
@@ -17,6 +18,8 @@ from explainer.source import Function, Source, called, loaded, of_self
 #: What an assigned attribute is that no call should take for a layer.
 _NO_LAYERS = ("Parameter", "Buffer", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Size", "device")
 
+#: What brings a map to another size, and the dimensions of a map in front of those.
+_RESAMPLING, _FRONT = ("interpolate", "upsample"), 2
 #: How a file calls the layers of torch.
 _OF_TORCH = ("nn.", "torch.nn.")
 #: What reads names without naming them.
@@ -112,6 +115,23 @@ def _makes_layer(call: ast.Call) -> bool:
     return name[:1].isupper() and name not in _NO_LAYERS
 
 
+def resampled(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`interpolate(x, scale_factor=2)` -> `interpolate(x, size=like.shape[-2:])`: to the size of a larger map in scope.
+
+    A parameter that nobody reads was meant to say that size.
+    """
+    function = spot.place.source.function_at(spot.place.span.line)
+    unread = _unread(function) if function is not None else ()
+    known = tensors(spot)
+    for node in calls(spot):
+        factor = [one for one in node.keywords if one.arg == "scale_factor" and called(node) in _RESAMPLING]
+        own = known.get(text(spot, node.args[0]), []) if node.args and factor else []
+        for name, shape in known.items():
+            if len(shape) == len(own) > _FRONT and shape[_FRONT:] > own[_FRONT:]:
+                new = replaced(spot, node, [(factor[0], f"size={name}.shape[{_FRONT - len(shape)}:]")])
+                yield Offer("resampled", spot, node, new, "beside", 0.0 if name in unread else 0.3)
+
+
 def parameter(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`Linear(width, 4)` -> `Linear(hidden, 4)`: a parameter of the function that nobody reads, for another number.
 
@@ -129,6 +149,23 @@ def parameter(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for name in unread:
             if name in known and known[name] != integer(spot, node):
                 yield Offer("parameter", spot, node, name, "unread", 0.0)
+                yield from _added(spot, node, name, known[name], evidence)
+
+
+def _added(spot: Spot, node: ast.expr, name: str, worth: int, evidence: Evidence) -> Iterator[Offer]:
+    """`arange(n)` -> `arange(past + n)` with a parameter that nobody reads, where just that size is wanted.
+
+    Another row of the same length begins behind it then: `arange(past, past + n)`, as those of new queries do.
+    """
+    old, source = text(spot, node), spot.place.source
+    if (integer(spot, node) or 0) + worth not in wanted(evidence) or not isinstance(node, (ast.Name, ast.Attribute)):
+        return
+    same = [one for one in ast.walk(source.scope_at(spot.place.span.line)) if isinstance(one, ast.Call)
+            and called(one) == "arange" and len(one.args) == 1 and text(spot, one.args[0]) == old]  # fmt: skip
+    rows = [(one.args[0], f"{name}, {name} + {old}") for one in same if one.args[0] is not node]
+    if len(same) == 2 and len(rows) == 1:
+        yield Offer("parameter", spot, node, f"{name} + {old}", "unread", -0.5, twins=tuple(rows))
+    yield Offer("parameter", spot, node, f"{name} + {old}", "unread", 0.0)
 
 
 def _unread(function: Function) -> Sequence[str]:

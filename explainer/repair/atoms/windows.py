@@ -1,4 +1,4 @@
-"""Parts of a table that other steps have been through before: a ring that is written round, the last rows of a mask."""
+"""Parts that belong to other steps: a ring written round, the last rows of a mask, inputs before what comes next."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import operands
 from explainer.edits.place import as_primary
-from explainer.repair.atoms.common import integer, statement_of, text
+from explainer.repair.atoms.common import calls, integer, statement_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 
@@ -62,3 +62,29 @@ def _counts_round(spot: Spot) -> bool:
     source, line = spot.place.source, spot.place.span.line
     around = source.class_at(line) or source.scope_at(line)
     return any(isinstance(one, ast.Mod) for one in ast.walk(around)) if around is not None else False
+
+
+def before_next(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`model(y)` beside `loss(out, y[:, 1:])` -> `model(y[:, :-1])`: of the last step nothing comes next.
+
+    So the other way: `loss(out, y)` beside `model(y[:, :-1])` -> `loss(out, y[:, 1:])`.
+    """
+    scope = spot.place.source.scope_at(spot.place.span.line)
+    shifted = {text(spot, one.value): one for one in ast.walk(scope)
+               if isinstance(one, ast.Subscript) and _ends(one) in _SHIFTS}  # fmt: skip
+    for call in calls(spot) if shifted else ():
+        for given in [*call.args, *(word.value for word in call.keywords)]:
+            part = shifted.get(text(spot, given)) if isinstance(given, (ast.Name, ast.Attribute)) else None
+            if part is not None and _ends(part) is not None:
+                cut = text(spot, part.slice).replace(*_SHIFTS[_ends(part)])  # type: ignore[index]
+                yield Offer("before_next", spot, given, f"{text(spot, given)}[{cut}]", "beside", 0.0)
+
+
+#: What is cut off a sequence, first or last, and what is cut off the other one then.
+_SHIFTS = {"1:": ("1:", ":-1"), ":-1": (":-1", "1:")}
+
+
+def _ends(node: ast.Subscript) -> str | None:
+    """`1:` of `y[1:]` and `y[:, 1:]`: how the last cut of a subscript is written."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return ast.unparse(parts[-1]) if parts and isinstance(parts[-1], ast.Slice) else None
