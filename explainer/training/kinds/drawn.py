@@ -36,6 +36,44 @@ def drawn_again(watcher: Any) -> Iterator[Finding]:
 
 
 @finder
+def drawn_twice(watcher: Any) -> Iterator[Finding]:
+    """`d.log_prob(d.sample())` beside another `d.sample()` of the function: the chance of a draw that nobody took."""
+    for source in program_sources(watcher):
+        for function in (one for one in source.nodes() if isinstance(one, ast.FunctionDef)):
+            for asked in (one for one in ast.walk(function) if isinstance(one, ast.Call) and _of_own_draw(source, one)):
+                text, inner = source.text(asked.args[0]), asked.args[0]
+                draws = [one for one in ast.walk(function) if isinstance(one, ast.Call) and source.text(one) == text]
+                others = [one for one in draws if one is not inner]
+                if len(others) != 1:
+                    continue
+                edits, new = _one_draw(source, inner, others[0])
+                names = {"text": source.text(asked), "draw": text, "line": others[0].lineno, "new": new}
+                attempts = (Attempt("once", edits, names),)
+                yield Finding("drawn-twice", names, source.span(asked), attempts, proved=False, seen=True, weight=8)
+
+
+def _of_own_draw(source: Source, call: ast.Call) -> bool:
+    """Whether a distribution is asked for the chance of a draw that is made there, and kept nowhere."""
+    inner = call.args[0] if called(call) == "log_prob" and len(call.args) == 1 else None
+    drawn = isinstance(inner, ast.Call) and called(inner) in ("sample", "rsample") and not inner.args
+    owners = [
+        one.func.value for one in (call, inner) if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)
+    ]
+    return drawn and len(owners) == 2 and source.text(owners[0]) == source.text(owners[1])
+
+
+def _one_draw(source: Source, asked: ast.expr, other: ast.Call) -> tuple[Any, str]:
+    """Edits by which both read one draw, and of what the chance is asked then: the other one's name, or a new one."""
+    stated = source.statement_at(other.lineno)
+    plain = isinstance(stated, ast.Assign) and stated.value is other and isinstance(stated.targets[0], ast.Name)
+    if plain and isinstance(stated, ast.Assign) and other.lineno < asked.lineno:
+        name = source.text(stated.targets[0])
+        return rewrite.replaced(source, asked, name), name
+    new = f"drawn := {source.text(asked)}"
+    return (rewrite.both(source, [(asked, new), (other, "drawn")]) if asked.lineno < other.lineno else ()), new
+
+
+@finder
 def drawn_alike_in_epochs(watcher: Any) -> Iterator[Finding]:
     """A loader that takes few of the samples, the same ones at every pass, as its sampler's generator begins again."""
     for entry in watcher.notes.loaders.values():
