@@ -25,6 +25,10 @@ Tree = list[Any]
 _DIMENSION = re.compile(r"\bdim(?:ension)?(?:=| )\d+")
 
 
+def _numbers(message: str) -> list[int]:
+    return list(dict.fromkeys(map(int, re.findall(r"(?<![A-Za-z_])\d+|(?<=\dx)\d+", message))))
+
+
 @frozen
 class Call:
     """A call in the user's code on the way to a layer's construction, with the integers and tensors in scope there."""
@@ -163,9 +167,13 @@ class Evidence:
 
     @property
     def said(self) -> list[int]:
-        """The whole numbers that the message names, each once, but those of dimensions, or that end a name: `mat1`."""
-        message = _DIMENSION.sub("", self.message)
-        return list(dict.fromkeys(map(int, re.findall(r"(?<![A-Za-z_])\d+|(?<=\dx)\d+", message))))
+        """The whole numbers that the message names, each once, but those that are a part of a name: `mat1`."""
+        return _numbers(self.message)
+
+    @property
+    def said_sizes(self) -> list[int]:
+        """Those of them that are not the number of a dimension alone."""
+        return _numbers(_DIMENSION.sub("", self.message))
 
     def frame_of(self, place: Place) -> Call | None:
         """The innermost failing frame of the function in which a place stands, or of the top of its file."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 
 from explainer.edits.evidence import Evidence, Step
+from explainer.edits.place import Place
 
 _SIZES = re.compile(r"\b[Ss]izes?\b|\b[Ss]hapes?\b|\bdimensions?\b")
 Line = tuple[str, int]
@@ -27,7 +28,12 @@ def _above(evidence: Evidence) -> frozenset[Line]:
     shared = frozenset.intersection(*ways) if len(ways) > 1 else frozenset()
     if not shared:
         return frozenset()
-    return _lines(evidence.steps, shared) - _lines(evidence.steps, {0, *frozenset.union(*ways) - shared})
+    known = len(evidence.steps)
+    beside = {0, *(one for one in starts if one < known), *frozenset.union(*ways) - shared}
+    apart = {_home(place) for at in beside for place in _of(evidence.steps[at])}
+    return frozenset(
+        map(_line, (place for at in shared for place in _of(evidence.steps[at]) if _home(place) not in apart))
+    )
 
 
 def _behind(steps: list[Step], start: int) -> frozenset[int]:
@@ -42,13 +48,17 @@ def _behind(steps: list[Step], start: int) -> frozenset[int]:
     return frozenset(seen)
 
 
-def _lines(steps: list[Step], numbers: Collection[int]) -> frozenset[Line]:
-    return frozenset(line for at in numbers for line in _of(steps[at]))
+def _home(place: Place) -> tuple[str, int]:
+    """The function that a place stands in: another object of its class may have a part on one side alone."""
+    function = place.source.function_at(place.span.line)
+    return place.source.file, function.lineno if function is not None else 0
 
 
-def _of(step: Step) -> Iterator[Line]:
-    """The lines of a call and of the making of its layer."""
-    for place in step.places[:2]:
-        yield place.source.file, place.span.line
-    for call in step.layer.calls[:2] if step.layer is not None else ():
-        yield call.place.source.file, call.place.span.line
+def _line(place: Place) -> Line:
+    return place.source.file, place.span.line
+
+
+def _of(step: Step) -> Iterator[Place]:
+    """The places of a call and of the making of its layer."""
+    yield from step.places[:2]
+    yield from (call.place for call in (step.layer.calls[:2] if step.layer is not None else ()))

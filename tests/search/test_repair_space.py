@@ -42,19 +42,20 @@ def test_where_devices_differ_only_what_moves_tensors_is_offered():
     assert found == {"net = Net(c, t).to('cpu')", "    net = Net(c, t)"}
 
 
-SUM = "h = first(x)\nleft = second(h)\nright = third(h)\ny = left + right\n"
+SUM = "def begun(x):\n    h = first(x)\n    return h\nleft = second(h)\nright = third(h)\ny = left + right\n"
 
 
 def test_what_both_operands_are_made_of_is_above_them():
     """Protects the blame: what changes both sides alike brings them to no common size."""
     source = parsed_source("net.py", SUM)
-    first, second, third, total = (Place(source, one.value) for one in source.tree.body)
+    begun, *rest = source.tree.body
+    first, second, third, total = (Place(source, one.value) for one in (begun.body[0], *rest))
     shape = ([3, 4], F32)
     crash = Step("add", (total,), (1, 2), (([3, 4], F32), ([3, 5], F32)), (), (), None)
     steps = [crash, *(Step("linear", (place,), (at,), (shape,), (shape,), (), None)
                       for place, at in ((second, 3), (third, 3), (first, None)))]  # fmt: skip
     said = "The size of tensor a (4) must match the size of tensor b (5)"
-    assert above(Evidence(said, "en", steps)) == {(source.file, 1)}
+    assert above(Evidence(said, "en", steps)) == {(source.file, 2)}
     assert not above(Evidence("value cannot be converted", "en", steps))
     assert not above(Evidence(said, "en", [crash, *steps[1:3]]))  # of different values, for all that is known
 

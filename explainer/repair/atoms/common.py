@@ -252,7 +252,7 @@ def greatest(evidence: Evidence) -> int | None:
 
 def pairs_said(evidence: Evidence) -> Iterator[tuple[int, int]]:
     """The sizes that the message names, each with each."""
-    return itertools.permutations(evidence.said[:_SAID], 2)
+    return itertools.permutations(evidence.said_sizes[:_SAID], 2)
 
 
 def proportional(value: int, evidence: Evidence) -> list[int]:

@@ -97,13 +97,13 @@ def extended(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     said = set(evidence.said)
     for node, own in _masks(spot, evidence):
         missing = {one - own for one in said if one > own} if own in said else set()
-        for name, shape in tensors(spot).items():
-            for at, size in enumerate(shape):
-                if size in missing and at and name.isidentifier():
-                    more = f"({name}.size({at}), 0)" if _leads(spot, name) else f"(0, {name}.size({at}))"
-                    new = f"torch.nn.functional.pad({text(spot, node)}, {more})"
-                    yield Offer("extended", spot, node, new, "beside", 0.0)
-        for size, leads in _joined(own, missing, evidence):
+        beside = [(name, at) for name, shape in tensors(spot).items() for at, size in enumerate(shape)
+                  if size in missing and at and name.isidentifier()]  # fmt: skip
+        for name, at in beside:
+            more = f"({name}.size({at}), 0)" if _leads(spot, name) else f"(0, {name}.size({at}))"
+            new = f"torch.nn.functional.pad({text(spot, node)}, {more})"
+            yield Offer("extended", spot, node, new, "beside", 0.0)
+        for size, leads in _joined(own, missing, evidence) if not beside else ():
             more = f"({size}, 0)" if leads else f"(0, {size})"
             new = f"{functional(spot.place)}.pad({text(spot, node)}, {more}{_kept(spot)})"
             yield Offer("extended", spot, node, new, "joined", 0.0)
@@ -116,8 +116,8 @@ def _joined(own: int, missing: Collection[int], evidence: Evidence) -> Iterator[
         if step.function not in ("cat", "concat") or len(shapes) != 2 or len(shapes[0]) != len(shapes[1]):
             continue
         for first, last in zip(*shapes, strict=True):
-            if first != last and own in (first, last) and {first, last} - {own} <= set(missing):
-                yield (first, True) if last == own else (last, False)
+            if {first, last} == {own, 1} and 1 in missing:  # one token; how many there are else the program knows
+                yield 1, last == own
                 return
 
 
