@@ -47,22 +47,18 @@ def codes_not_handed_on(watcher: Any) -> Iterator[Finding]:
 @finder
 def codes_by_order(watcher: Any) -> Iterator[Finding]:
     """`list(dict.fromkeys(...))` of an object's own rows, of which two are made: the order of the values is another."""
-    sources = program_sources(watcher)
-    for source in sources:
-        for owner in (one for one in source.nodes() if isinstance(one, ast.ClassDef)):
-            made = _constructor(owner)
-            given = {one.arg for one in made.args.args[1:]} if made is not None else set()
-            pairs = list(_pairs(sources, owner.name)) if made is not None else []
-            for field in _ordered(made, given) if made is not None and len(pairs) == 1 else ():
-                values = field.value.args[0].args[0]  # type: ignore[attr-defined]
-                new = f"sorted(set({source.text(values).removeprefix('(').removesuffix(')')}))"
-                names = _names(source, owner, field, *pairs[0])
-                attempts = (Attempt("sorted", rewrite.replaced(source, field.value, new), {**names, "new": new}),)
-                yield Finding("codes-made-anew", names, source.span(field), attempts, proved=False, seen=True, weight=8)
+    for source, owner, _, fields, pair in _made_twice(program_sources(watcher), _constructor, _ordered):
+        for field in fields:
+            values = field.value.args[0].args[0]
+            new = f"sorted(set({source.text(values).removeprefix('(').removesuffix(')')}))"
+            names = _names(source, owner, field, *pair)
+            attempts = (Attempt("sorted", rewrite.replaced(source, field.value, new), {**names, "new": new}),)
+            yield Finding("codes-made-anew", names, source.span(field), attempts, proved=False, seen=True, weight=8)
 
 
-def _ordered(made: ast.FunctionDef, given: set[str]) -> Iterator[ast.Assign]:
+def _ordered(_: Source, made: ast.FunctionDef) -> Iterator[ast.Assign]:
     """The statements of a constructor that list what it is given, each value once, in the order in which they come."""
+    given = {one.arg for one in made.args.args[1:]}
     for one in made.body:
         call = one.value if isinstance(one, ast.Assign) else None
         inner = call.args[0] if isinstance(call, ast.Call) and called(call) == "list" and len(call.args) == 1 else None
