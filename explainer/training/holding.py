@@ -74,9 +74,9 @@ def _registered(
 ) -> None:
     """The parameters of the models: whether an optimizer holds them, a graph reaches them, they get gradients."""
     for number, (root, name, parameter) in owned.items():
-        entry = watcher.weights.get(number)
-        if entry is None or entry["of"]() is not parameter:
-            entry = watcher.weights[number] = _begun(watcher, one, root, name, parameter)
+        if not _known(watcher, parameter):
+            watcher.weights[number] = _begun(watcher, one, root, name, parameter)
+        entry = watcher.weights[number]
         norm = size(parameter.grad) if parameter.grad is not None else 0.0
         entry["looked"] += 1
         entry["held"] |= number in elsewhere
@@ -89,10 +89,19 @@ def _registered(
         _idles(entry, parameter, one, bool(norm) and parameter.requires_grad and number not in still)
 
 
-def thaws(watcher: Any) -> bool:
-    """Whether a weight that was frozen when it was looked at last is not any more."""
-    frozen = (one["of"]() for one in watcher.weights.values() if one["frozen"])
-    return any(one is not None and one.requires_grad for one in frozen)
+def changes(watcher: Any) -> bool:
+    """Whether a weight that was frozen when it was looked at last is not any more, or a model has others than then."""
+    weights = watcher.weights
+    frozen = (one["of"]() for one in weights.values() if one["frozen"])
+    if any(one is not None and one.requires_grad for one in frozen):
+        return True
+    roots = {id(root): root for one in weights.values() if (root := one["root"]()) is not None}
+    return not all(_known(watcher, parameter) for root in roots.values() for parameter in root.parameters())
+
+
+def _known(watcher: Any, parameter: Any) -> bool:
+    entry = watcher.weights.get(id(parameter))
+    return entry is not None and entry["of"]() is parameter
 
 
 def _begun(watcher: Any, one: Optimizing, root: Any, name: str, parameter: Any) -> dict[str, Any]:

@@ -220,7 +220,7 @@ class Watcher(Seen):
         if self.deep.at_work:
             self.deep.sleep()
         wanted = sampled(turns) or (self.dense and not turns % _OFTEN)
-        if not turns % _OFTEN and holding.thaws(self):
+        if not turns % _OFTEN and holding.changes(self):
             self._more = max(self._more, _AGAIN)
         if not wanted and not self._more:
             return
