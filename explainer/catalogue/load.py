@@ -52,8 +52,19 @@ class Catalogue:
     told: frozenset[str] = frozenset()
 
     def match(self, error: Crash | Raised) -> Match | None:
-        """The symptom that an error shows, None where torch says nothing of the kind."""
-        return next(self.matches(error), None)
+        """The symptom that an error shows, with what any of its wordings captures; None where torch says no such thing.
+
+        What several capture is the best one's.
+        """
+        every = self.matches(error)
+        first = next(every, None)
+        if first is None or None not in first.captures.values():
+            return first
+        captures = dict(first.captures)
+        for other in every:
+            if other.symptom is first.symptom:
+                captures.update((name, one) for name, one in other.captures.items() if captures[name] is None)
+        return Match(first.symptom, captures)
 
     def matches(self, error: Crash | Raised) -> Iterator[Match]:
         """Every symptom whose pattern matches, best first."""

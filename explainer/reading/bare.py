@@ -61,15 +61,16 @@ def plain(text: str) -> Raised | None:
 
 
 def own_line(lines: Lines, launched: bool = False) -> tuple[Raised, int] | None:
-    """The last exception that stands on a line of its own, and that line's index."""
-    for at in range(len(lines.texts) - 1, -1, -1):
-        match = _OWN_LINE.match(lines.texts[at][:_LONGEST])
-        if match and not (launched and "ChildFailedError" in match["type"]):
-            carrier = _OWN_LINE.match(lines.texts[at - 1][:_LONGEST]) if at else None
-            if carrier and (carrier["message"] or "").rstrip().endswith(" raised:"):
-                return _whole(lines, at - 1, carrier), at - 1
-            return _whole(lines, at, match), at
-    return None
+    """The last exception that stands on a line of its own, one of torch's own classes before others, and its index."""
+    every = ((match, at) for at, text in enumerate(lines.texts) if (match := _OWN_LINE.match(text[:_LONGEST])))
+    found = [(match, at) for match, at in every if not (launched and "ChildFailedError" in match["type"])]
+    if not found:
+        return None
+    match, at = next((one for one in reversed(found) if one[0]["type"].startswith("torch.")), found[-1])
+    carrier = _OWN_LINE.match(lines.texts[at - 1][:_LONGEST]) if at else None
+    if carrier and (carrier["message"] or "").rstrip().endswith(" raised:"):
+        return _whole(lines, at - 1, carrier), at - 1
+    return _whole(lines, at, match), at
 
 
 def inside(lines: Lines, launched: bool = False) -> tuple[Raised, int] | None:

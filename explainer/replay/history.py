@@ -21,6 +21,8 @@ MOST = 200
 def history(scene: Scene) -> list[dict[str, Any]]:
     """What the crashed function's tensors were, line by line, up to the crash; empty where no replay got there.
 
+    Nor where one ends with other shapes than those that crashed: what a cache holds, it holds twice then.
+
     Each step has `line` (of the statement that made it; the function's own first line for what it was given), `name`
     and `shape`.
     """
@@ -34,7 +36,15 @@ def history(scene: Scene) -> list[dict[str, Any]]:
     if window is None:
         return []
     work = lambda: _steps(window, frame.file, frame.frame.f_code, frame.line)  # noqa: E731
-    return run.sandboxed(scene, work, LONGEST) or []
+    steps = run.sandboxed(scene, work, LONGEST) or []
+    ends = {step["name"]: step["shape"] for step in steps}
+    return steps if all(_was(frame.frame.f_locals.get(name), shape) for name, shape in ends.items()) else []
+
+
+def _was(value: Any, shape: list[int]) -> bool:
+    """Whether a local of the crashed frame has a shape, or none that could be told."""
+    held = getattr(value, "shape", None)
+    return not isinstance(held, tuple) or list(held) == shape
 
 
 def _steps(window: Window, file: str, code: types.CodeType, line: int) -> list[dict[str, Any]] | None:

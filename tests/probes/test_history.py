@@ -62,3 +62,32 @@ def test_values_from_the_end_of_a_script_are_not_shown_as_those_of_its_beginning
 
 def test_a_plain_crash_without_a_way_says_nothing(origin):
     assert "Shapes on the way" not in origin("import torch\ntorch.rand(2, 3) @ torch.rand(4, 5)\n")
+
+
+CACHED = """\
+import torch
+from torch import nn
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.held = torch.zeros(0, 4)
+
+    def forward(self, x, mask):
+        q = x * 2
+        self.held = keys = torch.cat([self.held, q])
+        scores = q @ keys.t()
+        return scores + mask
+
+def answer(read, x):
+    return read(x, torch.zeros(len(x), len(x)))
+
+read = Reader()
+for count in (6, 3):
+    answer(read, torch.rand(count, 4))
+"""
+
+
+def test_what_a_cache_would_hold_twice_is_not_told(origin):
+    """Run again, the function appends to what the crashed run has appended already: 12 keys where there were 9."""
+    assert "[12, 4]" not in origin(CACHED)
