@@ -24,7 +24,9 @@ _WORD = Pattern(r"\w+")
 #: What `raised_in` holds where the user's own code must have raised.
 USER = "<user>"
 #: Frameworks whose messages may read like torch's. Files of numpy are not among them: it calls a tensor's methods.
-_FRAMEWORKS = "tensorflow|keras|jax|jaxlib|paddle|mxnet|cupy|cupy_backends|onnxruntime|mindspore|chainer|theano|xgboost|lightgbm"
+_FRAMEWORKS = (
+    "tensorflow|keras|jax|jaxlib|paddle|mxnet|cupy|cupy_backends|onnxruntime|mindspore|chainer|theano|xgboost|lightgbm"
+)
 _FOREIGN_TYPE = Pattern(rf"(?:{_FRAMEWORKS}|numpy|pandas|sklearn|cv2)\.")
 #: What reads any object, a checkpoint or not.
 _PICKLE = Pattern(r"\bpickle\.loads?\(")

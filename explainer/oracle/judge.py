@@ -237,11 +237,15 @@ def _saved(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str
 
 
 def _unreached(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
-    """What failed is never called any more, and the edit does not stand where it was called."""
+    """What failed is never called any more, or not even as often as it went well: loops that had turns have none.
+
+    The edit does not stand where it was called then.
+    """
     frames = (control.get("error") or {}).get("frames") or []
     there = lambda edit, file, line: edit.file.endswith(file) and edit.start_line <= line <= edit.end_line  # noqa: E731
     called = any(there(edit, file, line) for edit in edits for file, line, _ in frames[-2:])
-    return seen.get("entered") == 0 and not called
+    times, before_it = seen.get("entered"), (before.get("entered") or 0) - 1
+    return times is not None and (times == 0 or times < before_it) and not called
 
 
 def _unusual(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 from explainer.diagnosis import Edit
 
 #: Where the watched functions stand.
-_HERE = os.path.dirname(__file__) + os.sep
+HERE = os.path.dirname(__file__) + os.sep
 Lines = Mapping[str, Sequence[Sequence[int]]]
 
 
@@ -79,7 +79,7 @@ class Places:
     def caller(self) -> Any:
         """The program's frame that called a watched function itself; None where a library did."""
         frame: Any = sys._getframe(1)
-        while frame is not None and frame.f_code.co_filename.startswith(_HERE):
+        while frame is not None and frame.f_code.co_filename.startswith(HERE):
             frame = frame.f_back
         own = frame is not None and frame.f_code.co_filename.startswith(self.folder)
         return frame if own else None

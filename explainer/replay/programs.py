@@ -73,7 +73,7 @@ class Checker:
         known = self.excerpt.begun if self.excerpt is not None else scene.options.begun
         first = known or begun(self.program, share, message=scene.crash.message)
         self.session, self._recording = first.session, first.recording
-        self._plain = None if self.program.warm else self.session.begin({}, START)
+        self._plain = None if self.program.warm else self.session.begin({}, START, failed=self._failed())
         self._control: Run | None = None
         self._taken: Run | None = None
         self._most = TRIALS
@@ -134,7 +134,7 @@ class Checker:
     def _run_plainly(self) -> Run:
         if self._plain is not None:
             return self._plain.wait()
-        return self.counted(self.session.begin({}, max(self.left, 0.1) * SHARE).wait())
+        return self.counted(self.session.begin({}, max(self.left, 0.1) * SHARE, failed=self._failed()).wait())
 
     def quick(self, first: Candidate) -> bool:
         """Whether an unedited run failed as the crash did, and so soon that there is time for many edited ones.

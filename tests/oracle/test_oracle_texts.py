@@ -8,7 +8,7 @@ from explainer.diagnosis import Edit
 from explainer.oracle import source
 from explainer.oracle.alignments import other_alignments
 from explainer.oracle.gradients import Gradients
-from explainer.oracle.joins import CROSSED, TURNED, mixes, shifts
+from explainer.oracle.joins import CROSSED, TURNED, joined_first, mixes, shifts
 from explainer.oracle.judge import judged
 from explainer.oracle.places import Places
 
@@ -265,3 +265,18 @@ def test_sizes_that_are_neither_joined_nor_split_are_shifted(
     before: tuple[int, ...], after: tuple[int, ...], shifted: bool
 ) -> None:
     assert shifts(before, after) == shifted
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "rows"),
+    [
+        ((4, 20, 7), (80, 7), (4, 20)),
+        ((20, 4, 7), (80, 7), (20, 4)),
+        ((4, 20), (80,), (4, 20)),
+        ((12, 10), (8, 15), ()),
+    ],
+)
+def test_of_what_a_reshape_joins_into_rows_the_order_is_known(
+    before: tuple[int, ...], after: tuple[int, ...], rows: tuple[int, ...]
+) -> None:
+    assert joined_first(before, after) == rows

@@ -117,3 +117,58 @@ def test_an_index_of_any_whole_numbers_becomes_one_of_int64(runner: Runner) -> N
 
 def test_fewer_turns_that_never_get_to_what_failed_are_no_other_fix(runner: Runner) -> None:
     assert_never_offered(runner, CODES, "main(turns=")
+
+
+#: A model that learns in whole precision, and is then served in half of it.
+SERVED = """
+    import torch
+    from torch import nn
+    def waves(t, width):
+        return torch.cat([t.float().cos(), t.float().sin()], dim=1).repeat(1, width // 2)
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.time, self.out = nn.Linear(8, 8), nn.Linear(2, 8)
+        def forward(self, x, t):
+            told = self.time(waves(t, 8))
+            return self.out(x) + told
+    @torch.no_grad()
+    def walk(net, dtype, last=9):
+        x = torch.zeros(3, 2, dtype=dtype)
+        for t in range(last - 1, -1, -2):
+            x = x + net(x, torch.full((3, 1), t))[:, :2]
+        return x
+    net = Net()
+    for t in range(40):
+        net(torch.rand(3, 2), torch.full((3, 1), t)).mean().backward()
+    walk(net, torch.float32)
+    print(walk(net.bfloat16(), torch.bfloat16).dtype)
+"""
+
+
+def test_what_is_made_in_one_dtype_follows_that_of_another_argument(runner: Runner) -> None:
+    assert_repaired(runner, SERVED, "self.time(waves(t, 8))", ".to(x.dtype)")
+
+
+def test_a_loop_that_had_turns_and_has_none_mends_nothing(runner: Runner) -> None:
+    assert_never_offered(runner, SERVED, "range(1 - last")
+
+
+#: Weights of a spectrum that a helper multiplies with it.
+SPECTRUM = """
+    import torch
+    from torch import nn
+    class Waves(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weights = nn.Parameter(torch.rand(2, 3, 4) / 6)
+        def times(self, x, weights):
+            return torch.bmm(x.permute(2, 0, 1), weights.permute(2, 0, 1)).permute(1, 2, 0)
+        def forward(self, x):
+            return torch.fft.irfft(self.times(torch.fft.rfft(x)[..., :4], self.weights), n=x.size(-1))
+    Waves()(torch.rand(5, 2, 16)).mean().backward()
+"""
+
+
+def test_weights_of_a_spectrum_are_complex_where_a_helper_is_given_them(runner: Runner) -> None:
+    assert_repaired(runner, SPECTRUM, "torch.rand(2, 3, 4)", "dtype=torch.cfloat")

@@ -244,6 +244,22 @@ FAULTS = {
         painter(torch.randn(2, 7, 1, 1)).mean().backward()
         painter(between(7, 5))
         """, "share * torch.rand(noise) +", "[..., None, None]"),
+    "rows of samples and of time, joined beside labels that are laid out alike": (
+        """
+        import torch
+        from torch import nn
+        torch.manual_seed(0)
+        class Reader(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.steps, self.out = nn.GRU(3, 8), nn.Linear(8, 5)
+            def forward(self, x):
+                made, _ = self.steps(x.transpose(0, 1))
+                return self.out(made).transpose(0, 1)
+        read = Reader()
+        x, y = torch.rand(4, 6, 3), torch.randint(0, 5, (4, 6))
+        nn.functional.cross_entropy(read(x).view(4 * 6, -1), y.reshape(4 * 6)).backward()
+        """, "read(x).view(", "read(x).reshape("),
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from explainer.edits.generators.slices import Operand, chain, editable, operands
 from explainer.edits.kinds import methods
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
-from explainer.source import called, of_self, stored
+from explainer.source import called, loaded, of_self, stored
 
 #: The method that gives each dtype.
 CASTS = {
@@ -149,7 +149,9 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
         if place is not None and operand.place is None and _elsewhere_too(place):
             yield from _copied(evidence, place)
         elif place is not None and editable(place) and not _asked_for(place):
-            yield from cast_at(evidence, place, method, operand.dtype)
+            followed = of_dtype(evidence, place, dtype) if evidence.passed and "float" in dtype else []
+            for each in [*(f"to({like})" for like in followed), method]:  # another time it was of the other dtype
+                yield from cast_at(evidence, place, each, operand.dtype)
     if dtype in chosen:
         yield from _as_beside(evidence, operand)
     for step in alike[-1:] if method == "long()" else ():
@@ -163,6 +165,19 @@ def _as_beside(evidence: Evidence, operand: Operand) -> Iterator[Candidate]:
     for other in names if operand.place is not None and editable(operand.place) else ():
         if other is not None and isinstance(other.node, (ast.Name, ast.Attribute)):
             yield from cast_at(evidence, operand.place, f"to({other.text}.dtype)", operand.dtype)  # type: ignore[arg-type]
+
+
+def of_dtype(evidence: Evidence, place: Place, dtype: str) -> list[str]:
+    """`x.dtype` for what a call reads, or its function is given, that has a dtype."""
+    frame, function = evidence.frame_of(place), place.source.function_at(place.span.line)
+    scope = frame.scope if frame is not None else evidence.scope_of(place)
+    given = [one.arg for one in function.args.args] if isinstance(function, ast.FunctionDef) else []
+    names = [one for one in (*sorted(loaded(place.node)), *given) if _is_of(scope.get(one), dtype)]
+    return [f"{one}.dtype" for one in dict.fromkeys(names)][:1]
+
+
+def _is_of(value: object, dtype: str) -> bool:
+    return isinstance(value, list) and value[1:2] == [dtype]
 
 
 def _narrows(step: Step) -> bool:

@@ -8,13 +8,13 @@ from functools import partial
 
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence, Step
-from explainer.edits.generators.casts import METHODS, cast_at, gathers_complex, wanted
+from explainer.edits.generators.casts import METHODS, cast_at, gathers_complex, of_dtype, wanted
 from explainer.edits.generators.slices import argument_places, chain, editable, trunk
 from explainer.edits.kinds import operators, statements
 from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
-from explainer.source import called, loaded, of_self
+from explainer.source import called, of_self
 
 _MADE = ("zeros", "ones", "empty", "full")
 #: What makes a signal of a spectrum, which has phases.
@@ -54,7 +54,7 @@ def started(evidence: Evidence) -> Iterator[Candidate]:
             new = f"torch.{called(node)}_like({place.source.text(shape.value)})"
             yield from evidence.replaced(place, new, "replace", "rename", new=new, old=place.text)
         elif not any(word.arg == "dtype" for word in node.keywords):
-            for like in (*_of_dtype(evidence, place, dtype), f"torch.{dtype}"):
+            for like in (*of_dtype(evidence, place, dtype), f"torch.{dtype}"):
                 yield from _made_as(evidence, place, like)
 
 
@@ -93,7 +93,8 @@ def complex_weights(evidence: Evidence) -> Iterator[Candidate]:
     nodes = [(source, node) for source in evidence.sources_seen() for node in source.nodes()]
     if not any(isinstance(node, ast.Call) and called(node) in _TURNED_BACK for _, node in nodes):
         return
-    read = {one.attr for one in ast.walk(crash.place.node) if of_self(one)}
+    calls = [crash.place, *(frame.place for frame in evidence.frames)]  # what a helper is given, its caller reads
+    read = {one.attr for place in calls for one in ast.walk(place.node) if of_self(one)}
     for source, node in nodes:
         kept = [one for one in getattr(node, "targets", ()) if of_self(one) and one.attr in read]
         made = getattr(node, "value", None)
@@ -101,19 +102,6 @@ def complex_weights(evidence: Evidence) -> Iterator[Candidate]:
             for one in ast.walk(made):
                 if isinstance(one, ast.Call) and called(one) in (*_MADE, "rand", "randn"):
                     yield from _made_as(evidence, Place(source, one), "torch.cfloat")
-
-
-def _of_dtype(evidence: Evidence, place: Place, dtype: str) -> list[str]:
-    """`x.dtype` for what a call reads, or its function is given, that has a dtype."""
-    frame, function = evidence.frame_of(place), place.source.function_at(place.span.line)
-    scope = frame.scope if frame is not None else evidence.scope_of(place)
-    given = [one.arg for one in function.args.args] if isinstance(function, ast.FunctionDef) else []
-    names = [one for one in (*sorted(loaded(place.node)), *given) if _is_of(scope.get(one), dtype)]
-    return [f"{one}.dtype" for one in dict.fromkeys(names)][:1]
-
-
-def _is_of(value: object, dtype: str) -> bool:
-    return isinstance(value, list) and value[1:2] == [dtype]
 
 
 def _gathered(evidence: Evidence) -> str:
