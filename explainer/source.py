@@ -60,8 +60,11 @@ class Source:
 
     def function_at(self, line: int) -> Function | None:
         """The innermost function or method that holds a line; a lambda holds no line of its own."""
-        holding = [node for node in self._functions if holds(node, line)]
-        return max(holding, key=lambda node: node.lineno, default=None)
+        return next(iter(self.functions_around(line)), None)
+
+    def functions_around(self, line: int) -> list[Function]:
+        """The functions that hold a line, the innermost first: those further out are closed over."""
+        return sorted((node for node in self._functions if holds(node, line)), key=lambda node: -node.lineno)
 
     def scope_at(self, line: int) -> Any:
         """The innermost function that holds a line, else the file's tree (None where it does not parse)."""

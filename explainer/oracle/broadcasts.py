@@ -19,6 +19,8 @@ Shape = Sequence[int]
 class Broadcasts:
     """Watches arithmetic in the function that failed; `spread` is where its operands broadcast as they had not.
 
+    `itself` is where they are one tensor now, which fits itself whatever its size.
+
     `failed` is its file and name, `refused` the line that failed and the shapes of its two operands, in their order:
     another line of the function may well take the mean of one and multiply it with the other.
     """
@@ -28,6 +30,7 @@ class Broadcasts:
         self.line, shapes = refused
         self.refused = shapes
         self.spread: list[Any] | None = None
+        self.itself: list[Any] | None = None
 
     def watch(self, torch: Any) -> None:
         """Put watched functions in the place of arithmetic."""
@@ -50,27 +53,29 @@ class Broadcasts:
         def noted(one: Any, other: Any, *args: Any, **words: Any) -> Any:
             if self.spread is None and isinstance(other, kind) and one.shape != other.shape:
                 self._compare(one.shape, other.shape)
+            elif one is other:
+                self.itself = self.itself or self._there(self.places.caller())
             return plain(one, other, *args, **words)
 
         return noted
 
     def _compare(self, one: Shape, other: Shape) -> None:
         if _crossed(self.refused, one, other):
-            self._note(self.places.caller())
+            self.spread = self.spread or self._there(self.places.caller())
         for first, second in (self.refused, self.refused[::-1]):
             kept = list(one) == list(first) and _became_one(second, other)
             if kept or (list(other) == list(second) and _became_one(first, one)):
-                self._note(self.places.caller())
+                self.spread = self.spread or self._there(self.places.caller())
 
-    def _note(self, frame: Any) -> None:
+    def _there(self, frame: Any) -> list[Any] | None:
+        """The place of a frame where it is that of the line that failed, or of one that was edited in its function."""
         if frame is None:
-            return
+            return None
         at, code = self.places.at(frame), frame.f_code
         name = getattr(code, "co_qualname", code.co_name).rpartition("<locals>.")[2]  # from Python 3.11 on
         known = name in (self.failed[1], self.failed[1].rpartition(".")[2]) and at[0] == self.failed[0]
         there = linecache.getline(code.co_filename, at[1]).strip() == self.line or self.places.edits(*at)
-        if known and there:
-            self.spread = list(at)
+        return list(at) if known and there else None
 
 
 def _crossed(refused: Sequence[Shape], one: Shape, other: Shape) -> bool:

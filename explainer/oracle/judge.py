@@ -217,6 +217,11 @@ def _spread(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[st
     return source.spreads_one(edits) or (apart and source.takes_one(edits))
 
 
+def _itself(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
+    """Two operands that did not fit together are one tensor now."""
+    return bool(seen.get("itself"))
+
+
 def _argument(edits: Sequence[Edit], seen: Seen, before: Seen, control: Mapping[str, Any]) -> bool:
     """What a call was given carries data; a call that refused it by its signature never used it."""
     error = control.get("error") or {}
@@ -267,6 +272,7 @@ _DOUBTS = {
     "picked": _picked,
     "unread": _unread,
     "spread": _spread,
+    "itself": _itself,
     "argument": _argument,
     "untrained": _untrained,
     "still": _still,

@@ -132,6 +132,7 @@ class Observer:
             "cut": self.casts.cut,
             "mixed": self.joins.mixed,
             "spread": self.broadcasts.spread if self.broadcasts is not None else None,
+            "itself": self.broadcasts.itself if self.broadcasts is not None else None,
             "draws": self.draws.of_data(roots),
             "saved": self.saves.rows,
             "entered": self.entered.times if self.entered is not None else None,

@@ -40,6 +40,11 @@ DOUBTS: dict[str, Texts] = {
         "ko": "실행되지만 원소 하나가 전체를 대신합니다",
         "zh": "可以运行，但一个元素代替了全部元素",
     },
+    "itself": {
+        "en": "it runs, but a tensor then meets itself",
+        "ko": "실행되지만 텐서가 자기 자신과 계산됩니다",
+        "zh": "可以运行，但张量随后与自身运算",
+    },
     "unreached": {
         "en": "it runs, but what failed is not called any more",
         "ko": "실행되지만 실패했던 부분이 더 이상 호출되지 않습니다",

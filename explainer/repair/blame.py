@@ -127,7 +127,8 @@ def _unlikely(one: Survivor, own: Survivor) -> bool:
 
 def _strange(one: Survivor, evidence: Evidence) -> bool:
     """Whether what is offered first has a sign against it."""
-    return one.forgets or one.drops or bool(one.counted.get("recomputed")) or sets_apart(one.candidate, evidence)
+    told = {"recomputed", "offset"} & one.counted.keys()
+    return one.forgets or one.drops or bool(told) or sets_apart(one.candidate, evidence)
 
 
 def _told(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None:

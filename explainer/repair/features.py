@@ -53,6 +53,8 @@ _LAYER, _MEETING = 2, 4
 #: How many marks there may be that the data do not hold.
 _MARKS = 2
 _FAR = 8
+#: What is added to lengths: as far as this.
+_OFFSET = 2
 #: Atoms after which all data are read in another way, those with which the call went well too.
 _TURNING = ("dimension", "layout", "swap", "pattern")
 
@@ -113,6 +115,7 @@ def features(
         "forgets": float(forgetting),
         "reads-unread": float(not forgetting and reads_unread(candidate, evidence)),
         "exact": float(candidate.exact),
+        "offset": float(any(_offsets(edit.before or "", edit.after or "") for edit in candidate.edits)),
         "other-end": float(_other_end(candidate)),
         "fills": float(_fills(candidate, evidence)),
         "counts-both": float(_counts_both(candidate, run, control, evidence)),
@@ -143,6 +146,17 @@ def _other_end(candidate: Candidate) -> bool:
     old, new = (Counter(_TOKEN.findall(text or "")) for text in (edit.before, edit.after))
     gone, come = list((old - new).elements()), list((new - old).elements())
     return len(candidate.edits) == len(gone) == len(come) == 1 and ENDS.get(gone[0]) == come[0]
+
+
+def _offsets(before: str, after: str) -> bool:
+    """Whether a one, or two, that is added to something or taken from it becomes a number further from it."""
+    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    apart = [at for at, pair in enumerate(zip(old, new, strict=False)) if pair[0] != pair[1]]
+    if len(old) != len(new) or len(apart) != 1 or apart[0] < 2 or not (old[apart[0]] + new[apart[0]]).isdigit():
+        return False
+    one, other = int(old[apart[0]]), int(new[apart[0]])
+    behind = old[apart[0] - 1] in ("+", "-") and (old[apart[0] - 2].isidentifier() or old[apart[0] - 2] in (")", "]"))
+    return behind and one <= _OFFSET < abs(other - one) + 1
 
 
 def _fills(candidate: Candidate, evidence: Evidence) -> bool:

@@ -94,6 +94,7 @@ ATOM: Mapping[str, float] = {
     "prepared": 0.2,
     "stepped": 0.2,
     "unpacked": 0.2,
+    "other_element": 0.2,
     "reduction": 2.4,
     "folded": 0.6,
     "copied": 0.3,
@@ -206,8 +207,8 @@ _USUAL, _UNFITTED = 0.6, 2.0
 #: worked out is seldom right with a factor by chance; nor does a size fit by chance that halves from stage to stage,
 #: or a length with the start of the numbering added to it; nor are all samples of one size by chance where another
 #: amount is filled up. What changes all that meets alike brings none of it together.
-#: The other end of a layer is a size of just another kind.
-_BY_HAND = {"fills": -4.5, "above": 2.5, "other-end": -2.5,
+#: The other end of a layer is a size of just another kind. What is added to a length, as in `n - kernel + 1`, is one.
+_BY_HAND = {"offset": 2.5, "fills": -4.5, "above": 2.5, "other-end": -2.5,
             "reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0, "named-so": 5.0, "misplaced": 7.0,
             "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0, "drops-samples": 1.0,
             "apart": -1.5, "reads-unread": -2.0, "both-directions": -2.0, "takes-part": -1.5,
@@ -218,7 +219,7 @@ _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",
            "overlapping", "multiple", "drawn", "filled", "times", "lengthened",
-           "facing", "resampled", "before_next")  # fmt: skip
+           "facing", "resampled", "before_next", "other_element")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:

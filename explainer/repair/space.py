@@ -173,6 +173,9 @@ def _makes_up(offer: Offer, apart_by: Collection[int]) -> bool:
     if offer.filler in ("solved", "shifted") or not isinstance(offer.node, ast.expr) or not apart_by:
         return False
     text = offer.text
+    added = text.removeprefix(f"{offer.place.text} + ")
+    if added != text:  # `n` -> `n + k`
+        return offer.spot.scope.get(added) in apart_by
     new = int(text) if text.isdigit() else offer.spot.scope.get(text)
     if offer.filler != "proportional" and type(new) is not int:
         return False

@@ -154,8 +154,9 @@ def _overwrites(one: Survivor, others: list[Survivor]) -> bool:
     old, new = _changes(one.candidate)[0]
     written = one.lost > 0 and one.candidate.kind == "set-argument" and not any(map(_WORD.match, new))
     worked_out = written and (any(map(_WORD.match, old)) or "+" in new)
-    upstream = (each for each in others if each.candidate.kind == "replace" and each.line != one.line)
-    return worked_out and any(_parameters(each) == _parameters(one) for each in upstream)
+    further_up = lambda each: each.candidate.kind == "replace" and each.line != one.line  # noqa: E731
+    mends = (each for each in others if further_up(each) or (each.kind == "atom" and has_sign(each.name)))
+    return worked_out and any(_parameters(each) == _parameters(one) for each in mends)
 
 
 def _turns(one: Survivor, others: list[Survivor], where: Roles, evidence: Evidence) -> bool:

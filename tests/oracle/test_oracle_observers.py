@@ -15,24 +15,37 @@ from explainer.oracle.places import Places  # noqa: E402
 
 
 @pytest.fixture
-def spread(tmp_path):
-    """Where an operand is spread: of `refused` sizes where the function failed, of others now."""
+def watched(tmp_path):
+    """What is seen of operands: of `refused` sizes where the function failed, of others now."""
     text = "def add(x, y):\n    return x + y\n\n\ndef other(x, y):\n    return x * y\n"
     names: dict[str, object] = {}
     (tmp_path / "main.py").write_text(text)
     exec(compile(text, str(tmp_path / "main.py"), "exec"), names)
 
-    def seen(function, refused, now):
+    def seen(function, refused, operands):
         places = Places(str(tmp_path), {})
         watching = Broadcasts(places, ("main.py", function), ("return x + y", refused))
         watching.watch(torch)
         try:
-            names[function if function in names else "add"](*map(torch.zeros, now))
+            names[function if function in names else "add"](*operands)
         finally:
             places.restore()
-        return watching.spread
+        return watching
 
     return seen
+
+
+@pytest.fixture
+def spread(watched):
+    """Where an operand is spread."""
+    return lambda function, refused, now: watched(function, refused, map(torch.zeros, now)).spread
+
+
+def test_a_tensor_that_meets_itself_where_two_did_not_fit_is_seen(watched):
+    x, y = torch.zeros(4, 6), torch.zeros(4, 6)
+    assert watched("add", [[4, 6], [4, 5]], [x, x]).itself == ["main.py", 2]
+    assert watched("add", [[4, 6], [4, 5]], [x, y]).itself is None  # another one of that size
+    assert watched("other", [[4, 6], [4, 5]], [x, x]).itself is None  # another line
 
 
 def test_an_operand_that_became_one_where_two_did_not_fit_is_seen_in_the_failed_function(spread):

@@ -236,6 +236,7 @@ def test_every_atom_has_examples_and_a_cost():
         "facing",
         "resampled",
         "before_next",
+        "other_element",
         "widened",
         "started",
         "adjusted",

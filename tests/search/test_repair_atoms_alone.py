@@ -83,6 +83,7 @@ ALONE = [
     ("trimmed", "x", ""),
     ("lengthened", "x[:3]", ""),
     ("resampled", "interpolate(x, scale_factor=2)", ""),  # no larger map is there
+    ("other_element", "f(sum(a for a, _ in pairs))", ""),  # nothing says what the other one is called
     ("before_next", "f(x)\ng(k, x[:, 2:])", ""),  # other steps than the next ones
     ("facing", "F.pad(x, (0, t - len(x)))", "sizes 5 and 4"),  # no samples
     ("started", "x", ""),

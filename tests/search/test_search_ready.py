@@ -47,6 +47,59 @@ FAULTS = {
         read(torch.randn(6, 4))
         print(read(torch.randn(3, 4)).shape)
         """, "rows, columns", "torch.arange(past, past + count), torch.arange(past + count)"),
+    "columns for what is cached, of which a triangle knows nothing": (
+        """
+        import torch
+        torch.manual_seed(0)
+        def seen(count, past):
+            return torch.ones(count, count).tril().bool()
+        class Reader:
+            keys = None
+            def __call__(self, x):
+                past = 0 if self.keys is None else len(self.keys)
+                self.keys = x if self.keys is None else torch.cat([self.keys, x])
+                scores = (x @ self.keys.t()).masked_fill(~seen(len(x), past), float("-inf"))
+                return scores.softmax(-1) @ self.keys
+        read = Reader()
+        read(torch.randn(5, 4))
+        print(read(torch.randn(5, 4)).shape)
+        """, "torch.ones(count, count)", "torch.ones(count, past + count).tril(past)"),
+    "what a loop leaves of the pairs that it goes over": (
+        """
+        import torch
+        from torch import nn
+        class Table(nn.Module):
+            def __init__(self, sizes):
+                super().__init__()
+                self.looks = nn.ModuleList([nn.Embedding(many, wide) for many, wide in sizes])
+                width = sum(many for many, _ in sizes)
+                self.out = nn.Sequential(nn.Linear(width + 2, 8), nn.ReLU(), nn.Linear(8, 1))
+            def forward(self, x, more):
+                looks = [look(x[:, at]) for at, look in enumerate(self.looks)]
+                return self.out(torch.cat([*looks, more], 1))
+        Table([(9, 4), (5, 3)])(torch.randint(0, 5, (6, 2)), torch.rand(6, 2)).mean().backward()
+        """, "sum(many for many, _ in sizes)", "sum(wide for _, wide in sizes)"),
+    "what the function around has computed of a number": (
+        """
+        import torch
+        from torch import nn
+        class Cut(nn.Module):
+            def __init__(self, by):
+                super().__init__()
+                self.by = by
+            def forward(self, x):
+                return x[..., :-self.by]
+        class Block(nn.Module):
+            def __init__(self, width, kernel, dilation):
+                super().__init__()
+                ahead = (kernel - 1) * dilation
+                def unit():
+                    return [nn.Conv1d(width, width, kernel, padding=ahead, dilation=dilation), Cut(kernel - 1)]
+                self.net = nn.Sequential(*unit(), *unit())
+            def forward(self, x):
+                return self.net(x) + x
+        nn.Sequential(Block(4, 3, 1), Block(4, 3, 2))(torch.rand(2, 4, 20)).mean().backward()
+        """, "Cut(kernel - 1)", "Cut(ahead)"),
     "the map that a helper is given to bring another one to its size": (
         """
         import torch

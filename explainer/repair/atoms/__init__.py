@@ -131,6 +131,7 @@ ATOMS: dict[str, Atom] = {
     "parameter": unused.parameter,
     "resampled": unused.resampled,
     "unpacked": unused.unpacked,
+    "other_element": unused.other_element,
     "reduction": reductions.reduction,
     "folded": reductions.folded,
     "moved": devices.moved,

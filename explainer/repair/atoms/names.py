@@ -68,13 +68,12 @@ def whole(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
     The two may be worth the same in the call that was recorded, and differ in the one that failed.
     """
-    scope = spot.place.source.function_at(spot.place.span.line)
-    if scope is None:
-        return
-    for node in expressions(spot):
+    scopes = spot.place.source.functions_around(spot.place.span.line)
+    for node in expressions(spot) if scopes else ():
         plain = isinstance(node, (ast.Name, ast.Attribute)) and not is_called(spot, node)
         if (plain or isinstance(node, ast.BinOp)) and not _inside(spot, node) and not _decides(spot, node):
-            for at, other in enumerate(_wholes(spot, scope, node)):
+            found = (other for scope in scopes for other in _wholes(spot, scope, node))
+            for at, other in enumerate(dict.fromkeys(found)):
                 yield Offer("whole", spot, node, other, "whole", 0.2 * at)
 
 

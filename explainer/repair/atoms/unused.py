@@ -20,6 +20,8 @@ _NO_LAYERS = ("Parameter", "Buffer", "ModuleList", "ModuleDict", "ParameterList"
 
 #: What brings a map to another size, and the dimensions of a map in front of those.
 _RESAMPLING, _FRONT = ("interpolate", "upsample"), 2
+#: What keeps a triangle of a matrix.
+_TRIANGLES = ("tril", "triu")
 #: How a file calls the layers of torch.
 _OF_TORCH = ("nn.", "torch.nn.")
 #: What reads names without naming them.
@@ -146,16 +148,17 @@ def parameter(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             continue
         if isinstance(parent, ast.keyword) and parent.arg in known and text(spot, node) != parent.arg:
             yield Offer("parameter", spot, node, parent.arg, "keyword", 0.2)
-        for name in unread:
-            if name in known and known[name] != integer(spot, node):
+        for name in [one for one in unread if one in known]:
+            if known[name] != integer(spot, node):
                 yield Offer("parameter", spot, node, name, "unread", 0.0)
-                yield from _added(spot, node, name, known[name], evidence)
+            yield from _added(spot, node, name, known[name], evidence)
 
 
 def _added(spot: Spot, node: ast.expr, name: str, worth: int, evidence: Evidence) -> Iterator[Offer]:
     """`arange(n)` -> `arange(past + n)` with a parameter that nobody reads, where just that size is wanted.
 
-    Another row of the same length begins behind it then: `arange(past, past + n)`, as those of new queries do.
+    Another row of the same length begins behind it then: `arange(past, past + n)`, as those of new queries do; and the
+    diagonal of a triangle moves by as much: `ones(n, past + n).tril(past)`.
     """
     old, source = text(spot, node), spot.place.source
     if (integer(spot, node) or 0) + worth not in wanted(evidence) or not isinstance(node, (ast.Name, ast.Attribute)):
@@ -163,9 +166,29 @@ def _added(spot: Spot, node: ast.expr, name: str, worth: int, evidence: Evidence
     same = [one for one in ast.walk(source.scope_at(spot.place.span.line)) if isinstance(one, ast.Call)
             and called(one) == "arange" and len(one.args) == 1 and text(spot, one.args[0]) == old]  # fmt: skip
     rows = [(one.args[0], f"{name}, {name} + {old}") for one in same if one.args[0] is not node]
+    around = (one for one in source.up_from(node) if isinstance(one, ast.Call))
+    triangle = next((one for one in around if called(one) in _TRIANGLES), None)
     if len(same) == 2 and len(rows) == 1:
         yield Offer("parameter", spot, node, f"{name} + {old}", "unread", -0.5, twins=tuple(rows))
-    yield Offer("parameter", spot, node, f"{name} + {old}", "unread", 0.0)
+    elif triangle is not None:
+        yield from _moved(spot, triangle, node, f"{name} + {old}", name)
+    else:
+        yield Offer("parameter", spot, node, f"{name} + {old}", "unread", 0.0)
+
+
+def _moved(spot: Spot, triangle: ast.Call, node: ast.expr, new: str, by: str) -> Iterator[Offer]:
+    """A triangle with so many more columns in front."""
+    own = isinstance(triangle.func, ast.Attribute) and text(spot, triangle.func.value) != "torch"
+    given = [*triangle.args[not own :], *(one.value for one in triangle.keywords if one.arg == "diagonal")]
+    first = triangle.args[0] if not own and triangle.args else None
+    made = triangle.func.value if own and isinstance(triangle.func, ast.Attribute) else first
+    last = made.args[-1] if isinstance(made, ast.Call) and len(made.args) == 2 else None  # its columns
+    if last is node and given:
+        changes = [(node, new), (given[0], f"{by} + {text(spot, given[0])}")]
+        yield Offer("parameter", spot, triangle, replaced(spot, triangle, changes), "unread", -0.5)
+    elif last is node:
+        whole = replaced(spot, triangle, [(node, new)])
+        yield Offer("parameter", spot, triangle, f"{whole[:-1]}{by if own else f', {by}'})", "unread", -0.5)
 
 
 def _unread(function: Function) -> Sequence[str]:
@@ -175,6 +198,38 @@ def _unread(function: Function) -> Sequence[str]:
     if read & _ALL_NAMES:
         return []
     return [name for name in given if name not in read and name not in ("self", "cls") and not name.startswith("_")]
+
+
+def other_element(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`sum(a for a, _ in pairs)` -> `sum(b for _, b in pairs)`: what a loop leaves of what it goes over.
+
+    It is called as another loop over the same calls it.
+    """
+    for node in expressions(spot):
+        loop = node.generators[0] if isinstance(node, (ast.GeneratorExp, ast.ListComp)) else None
+        targets = loop.target.elts if loop is not None and isinstance(loop.target, ast.Tuple) else []
+        names = [one.id for one in targets if isinstance(one, ast.Name)]
+        taken = [one for one in names if one in loaded(node.elt)] if targets else []  # type: ignore[attr-defined]
+        if len(names) != len(targets) or len(taken) != 1 or loop is None or len(node.generators) > 1 or loop.ifs:  # type: ignore[attr-defined]
+            continue
+        own = names.index(taken[0])
+        for at, other in _called_elsewhere(spot, loop, names).items():
+            changes = [(one, other) for one in ast.walk(node.elt)  # type: ignore[attr-defined]
+                       if isinstance(one, ast.Name) and one.id == taken[0]]  # fmt: skip
+            changes += [(targets[at], other), *([(targets[own], "_")] if names[at] == "_" else [])]
+            yield Offer("other_element", spot, node, replaced(spot, node, changes), "unread")
+
+
+def _called_elsewhere(spot: Spot, loop: ast.comprehension, names: Sequence[str]) -> dict[int, str]:
+    """What a loop does not name of what it goes over, as another loop of the function over the same does."""
+    found = {at: name for at, name in enumerate(names) if name != "_" and names.count("_") == 0}
+    own, scope = text(spot, loop.iter), spot.place.source.scope_at(loop.target.lineno)
+    for other in ast.walk(scope):
+        target = other.target if isinstance(other, (ast.For, ast.comprehension)) and other is not loop else None
+        if isinstance(target, ast.Tuple) and text(spot, other.iter) == own and len(target.elts) == len(names):  # type: ignore[attr-defined]
+            known = [one.id if isinstance(one, ast.Name) else "_" for one in target.elts]
+            found |= {at: name for at, name in enumerate(known) if name not in ("_", *names) and names[at] == "_"}
+    return found
 
 
 def unpacked(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
