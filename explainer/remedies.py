@@ -121,6 +121,8 @@ def _proves(passed: Sequence[Verdict], held: Held, scene: Scene) -> bool:
         return False
     if passed[0].reshaped > LAYER or (family in TRAVELS and only_adapts(candidate)) or _behind(candidate, held):
         return False
+    if family in SIZES and candidate.kind in DECIDING and drops_name(candidate):
+        return False  # what is computed there may be computed wrongly
     if passed[0].judgement.doubts or recomputes(candidate) or drops_computed(candidate, sources(scene)):
         return False
     if passed[0].level == "program" or (family not in TRAVELS and not _cuts_graph(candidate)):
