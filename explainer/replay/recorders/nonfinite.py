@@ -132,7 +132,7 @@ class Nonfinite(Nan):
         if self._asked() is None:
             return None
         found = self._born(self._asked())
-        if "outside" in found and self.backwards:
+        if self.backwards and ("outside" in found or found["function"] == "grad"):
             return self.backwards
         earlier = self._born(self.refused) if "outside" in found and self.refused is not None else found
         return found if "outside" in earlier else earlier
@@ -197,12 +197,16 @@ class Nonfinite(Nan):
         if not self.asking and self.refused is None:
             self.refused = next((root for root in roots if not finite(root)), None)
 
-    def ran_backward(self, roots: list[Any]) -> None:
-        """Look at the gradients of a backward that has just run; its graph is kept still, and let go of now."""
+    def ran_backward(self, roots: list[Any], made: list[Any]) -> None:
+        """Look at the gradients of a backward that has just run, those that it `made` for `autograd.grad` among them.
+
+        Its graph is kept still, and let go of now.
+        """
         if self.backwards is None and self.refused is None:
             self.refused = next((root for root in roots if not finite(root)), None)
             leaves = [node.variable for node in nodes(roots) if leaf(node)] if self.refused is None else []
-            if any(one.grad is not None and not finite(one.grad) and finite(one) for one in leaves):
+            grads = [one.grad for one in leaves if one.grad is not None and finite(one)]
+            if not all(map(finite, [*grads, *(made if self.refused is None else [])])):
                 self.asking = True
                 self.backwards = self.result(roots)
                 self.asking = False
@@ -243,7 +247,7 @@ class _Engine:
                 recorder.backward_raised(list(outputs))
                 raise
             if not recorder.asking:
-                recorder.ran_backward(list(outputs))
+                recorder.ran_backward(list(outputs), list(tensors_in(result or ())))
             return result
 
         self.home._engine_run_backward = watched
