@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from explainer.bindings import only_value
 from explainer.edits.imports import with_imports
 from explainer.edits.place import bound_above
 from explainer.source import Source, called, stored
@@ -63,7 +64,8 @@ def cut_graph(watcher: Any) -> Iterator[Finding]:
             more = (*past, *_anew(watcher, still, source, node, told), *_sooner(source, node, told))
             kept = Attempt(_WITHIN.get(kind, "keep"), edits, told, culprit=source.span(node))
             attempts += [(first, one) for one in (*more, kept)]
-    attempts += [((False, False), one) for one in _collected(found, read)] if entries else []
+    collected = (*_collected(found, read), *_added_up(found, read)) if entries else ()
+    attempts += [((False, False), one) for one in collected]
     attempts += [((True, True), one) for one in _compared(watcher)] if entries or flat else []
     attempts.sort(key=lambda one: one[0])
     ranked = tuple(one for _, one in attempts)
@@ -210,6 +212,26 @@ def _collected(found: list[tuple[Source, ast.AST, str, Any]], read: set[tuple[st
             edits = rewrite.both(source, [(node, source.text(tensor)), (copy, new)])
             told = {"text": source.text(node), "kind": "reading", "line": node.lineno}  # type: ignore[attr-defined]
             yield Attempt("keep", edits, told, culprit=source.span(node))  # type: ignore[arg-type]
+
+
+def _added_up(found: list[tuple[Source, ast.AST, str, Any]], read: set[tuple[str, int]]) -> Iterator[Attempt]:
+    """`parts = x.item() + y.item()` and `torch.tensor(parts)`: the sum of the tensors themselves."""
+    for source, copy, kind, _ in found:
+        if kind != "tensor" or not isinstance(copy, ast.Call):
+            continue
+        scope, given = source.scope_at(copy.lineno), copy.args[0]
+        given = only_value(scope, given.id) if isinstance(given, ast.Name) else given
+        if not isinstance(given, ast.BinOp) and not (isinstance(given, ast.Call) and called(given) == "sum"):
+            continue
+        readings = [node for home, node, other, _ in found if home is source and other == "reading"
+                    and (source.file, node.lineno) in read and source.scope_at(node.lineno) is scope  # type: ignore[attr-defined]
+                    and not _is_kept(source, node)]  # fmt: skip
+        pairs = [(node, tensor) for node in readings if isinstance(node, ast.Call) and (tensor := _tensor_read(node))]
+        if pairs and not any(node is inner for inner in ast.walk(copy) for node, _ in pairs):
+            changes = [*((node, source.text(tensor)) for node, tensor in pairs), (copy, source.text(copy.args[0]))]
+            first = pairs[0][0]
+            told = {"text": source.text(first), "kind": "reading", "line": first.lineno}
+            yield Attempt("keep", rewrite.both(source, changes), told, culprit=source.span(first))
 
 
 def _is_kept(source: Source, node: ast.AST) -> bool:
