@@ -214,9 +214,9 @@ def other_element(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             continue
         own = names.index(taken[0])
         for at, other in _called_elsewhere(spot, loop, names).items():
-            changes = [(one, other) for one in ast.walk(node.elt)  # type: ignore[attr-defined]
-                       if isinstance(one, ast.Name) and one.id == taken[0]]  # fmt: skip
-            changes += [(targets[at], other), *([(targets[own], "_")] if names[at] == "_" else [])]
+            read = [one for one in ast.walk(node.elt) if isinstance(one, ast.Name) and one.id == taken[0]]  # type: ignore[attr-defined]
+            changes: list[tuple[ast.AST, str]] = [(one, other) for one in (*read, targets[at])]
+            changes += [(targets[own], "_")] if names[at] == "_" else []
             yield Offer("other_element", spot, node, replaced(spot, node, changes), "unread")
 
 

@@ -219,8 +219,8 @@ def _added_up(found: list[tuple[Source, ast.AST, str, Any]], read: set[tuple[str
     for source, copy, kind, _ in found:
         if kind != "tensor" or not isinstance(copy, ast.Call):
             continue
-        scope, given = source.scope_at(copy.lineno), copy.args[0]
-        given = only_value(scope, given.id) if isinstance(given, ast.Name) else given
+        scope, own = source.scope_at(copy.lineno), copy.args[0]
+        given = only_value(scope, own.id) if isinstance(own, ast.Name) else own
         if not isinstance(given, ast.BinOp) and not (isinstance(given, ast.Call) and called(given) == "sum"):
             continue
         readings = [node for home, node, other, _ in found if home is source and other == "reading"
