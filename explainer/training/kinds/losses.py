@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from explainer.diagnosis import Label, Span
+from explainer.diagnosis import Span
 from explainer.source import Source, called, stored
 from explainer.training.finding import Attempt, Finding, finder
 from explainer.training.rewrite import both, call_in, operand, replaced, with_keyword
@@ -90,10 +90,7 @@ def squashed(watcher: Any) -> Iterator[Finding]:
                 for edits in (_fitting_loss(seen, loss),)
                 if edits
             ]
-            labels = _label(loss, seen.site, "logits_wanted", loss=seen.data["loss"])
-            yield Finding(
-                kind, names, shown(made, _frame(seen.data["made"]["at"])), tuple(attempts), labels=labels, weight=9
-            )
+            yield Finding(kind, names, shown(made, _frame(seen.data["made"]["at"])), tuple(attempts), weight=9)
 
 
 def _frame(site: Site) -> Frame | None:
@@ -112,24 +109,22 @@ def _line(found: Place | None, site: Site) -> int:
     return found[1].lineno if found is not None else site[0].line if site else 0
 
 
-def _label(found: Place | None, site: Site, word: str, **names: Any) -> tuple[Label, ...]:
-    del found, site, word, names
-    return ()
-
-
 def _fitting_loss(seen: Any, loss: Place | None) -> tuple[Any, ...]:
     """The loss that takes what is given: BCE for probabilities."""
     if loss is None:
         return ()
-    source, call = loss
-    name = called(call)
     pairs = {"BCEWithLogitsLoss": "BCELoss", "binary_cross_entropy_with_logits": "binary_cross_entropy"}
-    if name not in pairs or any(keyword.arg == "pos_weight" for keyword in call.keywords):
+    weighed = any(keyword.arg == "pos_weight" for keyword in loss[1].keywords)
+    if weighed or seen.data["made"]["name"] != "sigmoid":
         return ()
-    if seen.data["made"]["name"] != "sigmoid":
-        return ()
-    text = source.text(call.func)
-    return replaced(source, call.func, text[: len(text) - len(name)] + pairs[name])
+    return replaced(loss[0], loss[1].func, _paired(loss, pairs)) if _paired(loss, pairs) else ()
+
+
+def _paired(loss: Place, pairs: Mapping[str, str]) -> str:
+    """The function that takes the place of the one that a call calls: `F.nll_loss` -> `F.cross_entropy`; or empty."""
+    source, call = loss
+    name, text = called(call), source.text(call.func)
+    return text[: len(text) - len(name)] + pairs[name] if name in pairs else ""
 
 
 @finder
@@ -159,12 +154,8 @@ def log_missing(watcher: Any) -> Iterator[Finding]:
             new = text.replace("Softmax", "LogSoftmax") if "Softmax" in text else text.replace("softmax", "log_softmax")
             attempts += [Attempt("log", edits) for edits in (replaced(source, call.func, new),) if edits]
         if loss is not None and seen.data["given"] == "logits":
-            source, call = loss
-            name, text = called(call), source.text(call.func)
-            pairs = {"NLLLoss": "CrossEntropyLoss", "nll_loss": "cross_entropy"}
-            if name in pairs:
-                edits = replaced(source, call.func, text[: len(text) - len(name)] + pairs[name])
-                attempts.append(Attempt("cross-entropy", edits))
+            new = _paired(loss, {"NLLLoss": "CrossEntropyLoss", "nll_loss": "cross_entropy"})
+            attempts += [Attempt("cross-entropy", replaced(loss[0], loss[1].func, new))] if new else []
         names = {"given": seen.data["given"], "loss": seen.data["loss"], "name": seen.data["made"]["name"]}
         at = made if seen.data["given"] == "probabilities" else loss
         yield Finding("log-missing", names, shown(at, _frame(seen.site)), tuple(attempts), weight=9)
@@ -179,9 +170,8 @@ def one_class(watcher: Any) -> Iterator[Finding]:
         name = called(loss[1]) if loss is not None else ""
         if times < 3:
             continue
-        if loss is not None and name in pairs and seen.data["alike"]:
-            text = loss[0].text(loss[1].func)
-            new = text[: len(text) - len(name)] + pairs[name]
+        new = _paired(loss, pairs) if loss is not None and seen.data["alike"] else ""
+        if loss is not None and new:
             attempts = [Attempt("binary", replaced(loss[0], loss[1].func, new), {"new": new})]
         names = {"loss": name or seen.data["loss"], "shape": list(seen.data["shape"])}
         yield Finding("loss-of-one-class", names, shown(loss, _frame(seen.site)), tuple(attempts), weight=9)
