@@ -125,14 +125,14 @@ def _group(pattern: str, at: int) -> tuple[list[Form], int]:
     around = _AROUND.match(pattern, at)
     plain = _GROUP.match(pattern, at)
     if pattern[at : at + 1] == "?" and not around and not plain:  # (?P=name), (?#...), (?(1)...): no literal in it
-        return [(0,)], _closed(pattern, pattern.find(")", at), at) + 1
+        return [(0,)], _closed(pattern.find(")", at), at) + 1
     prefix = around or plain
     forms, end = _alternatives(pattern, prefix.end() if prefix else at)
-    end = _closed(pattern, end if end < len(pattern) else -1, at)
+    end = _closed(end if end < len(pattern) else -1, at)
     return ([(0,)] if around else forms), end + 1
 
 
-def _closed(pattern: str, end: int, opened: int) -> int:
+def _closed(end: int, opened: int) -> int:
     if end < 0:
         raise ValueError(f"the ( at character {opened} does not close")
     return end

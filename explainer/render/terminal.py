@@ -73,7 +73,7 @@ def _compose(report: Report, plan: Plan, width: int, full: bool) -> list[Row]:
     diagnosis = report.diagnoses[0]
     rows += _section("why", wrap(diagnosis.cause, _room(language, width)), plan.why, language)
     rows += _section("from", wrap(diagnosis.origin, _room(language, width)), plan.origin, language)
-    fixes = _fixes(fixes_of(report), plan, lens, full)
+    fixes = _fixes(fixes_of(report), plan, lens)
     if fixes:
         rows += [(), *fixes]
     rows += _untried(diagnosis, bool(fixes), language, width)
@@ -230,7 +230,7 @@ def _labelled(key: str, rows: Sequence[Row], language: str) -> list[Row]:
     return [(head, *row) for head, row in zip(heads, rows, strict=False)]
 
 
-def _fixes(fixes: Sequence[Fix], plan: Plan, lens: Lens, full: bool) -> list[Row]:
+def _fixes(fixes: Sequence[Fix], plan: Plan, lens: Lens) -> list[Row]:
     """The first fix and as many others as the plan allows, with titles where that does or edits are to choose from."""
     titled = plan.titles or sum(1 for fix in fixes if fix.edits) > 1
     rows: list[Row] = []

@@ -76,28 +76,28 @@ def _all(evidence: Evidence) -> Iterator[Spot]:
     behind = list(_behind(evidence))
     yield from behind
     yield from _returned(evidence)
-    binding = list(_bound(evidence, near))
+    binding = list(_bound(near))
     yield from binding
-    yield from _bound(evidence, behind[:_NEAREST])
+    yield from _bound(behind[:_NEAREST])
     makers_of = [one for one in behind[_NEAREST:] if one.step is not None and not any(one.step.before)]
-    yield from _bound(evidence, makers_of[:_NEAREST])  # whose sizes come in there
+    yield from _bound(makers_of[:_NEAREST])  # whose sizes come in there
     yield from _before(evidence)
     yield from _freezing(evidence)
     yield from _after(evidence)
     built = list(_built(evidence))
     yield from built
-    yield from _bound(evidence, built)
+    yield from _bound(built)
     attributes = list(_attributes(evidence, [*near, *behind]))
     yield from attributes
-    yield from _bound(evidence, attributes)
+    yield from _bound(attributes)
     made = list(_loaders(evidence)) if evidence.loading else []
     yield from made
-    yield from _bound(evidence, made)
+    yield from _bound(made)
     callers = list(_callers(evidence, [*near, *attributes]))
     yield from callers
-    yield from _bound(evidence, callers)
+    yield from _bound(callers)
     handed = list(_handed(evidence, [*behind[:_NEAREST], *binding]))
-    handed += list(_bound(evidence, handed))
+    handed += list(_bound(handed))
     yield from handed
     if evidence.placed:
         yield from _decided(evidence)
@@ -164,7 +164,7 @@ def _built(evidence: Evidence) -> Iterator[Spot]:
             yield Spot(call.place, "given" if at else "built", distance + at, None, layer, call.scope)
 
 
-def _bound(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
+def _bound(near: list[Spot]) -> Iterator[Spot]:
     """The assignments of the names that calls read: above these in their functions, or below them in their loops."""
     for spot in near:
         whole = statement_around(spot.place)

@@ -194,7 +194,7 @@ class Checker:
             return
         with closing(sandbox.abreast(self.begun(candidates, control), ABREAST, end)) as trials:
             for count, (candidate, trial) in enumerate(trials, 1):
-                run = self.ended(candidate, trial, control)
+                run = self.ended(candidate, trial)
                 judgement = judged(candidate.edits, run.answer, control.answer) if passes(run, control) else None
                 self.note(candidate, run, judgement)
                 held = judgement is not None and judgement.refused is None
@@ -222,7 +222,7 @@ class Checker:
         if self.left <= 0:
             return None
         run = self.tried.get(candidate.edits) or self._begin(candidate, control)
-        return self.ended(candidate, run, control) if run is not None else None
+        return self.ended(candidate, run) if run is not None else None
 
     def begun(self, tier: Iterable[Candidate], control: Run) -> Iterator[tuple[Candidate, Run | Trial]]:
         """The candidates that can be tried, each with its trial, begun when it is asked for, or its known run."""
@@ -234,7 +234,7 @@ class Checker:
             elif self.trace is not None:
                 self.trace.filtered(candidate, "why_outside")
 
-    def ended(self, candidate: Candidate, run: Run | Trial, control: Run) -> Run:
+    def ended(self, candidate: Candidate, run: Run | Trial) -> Run:
         ended = self.counted(run.wait(), ABREAST) if isinstance(run, Trial) else run
         self.scene.tried = True
         self.tried[candidate.edits] = ended

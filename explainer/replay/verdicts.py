@@ -98,7 +98,7 @@ class Verdicts:
         most, beyond = math.inf, _BEYOND if self.checker.program.warm else BEYOND
         with closing(sandbox.abreast(self.checker.begun(tier, control), ABREAST, end)) as trials:
             for count, (candidate, trial) in enumerate(trials, 1):
-                run = self.checker.ended(candidate, trial, control)
+                run = self.checker.ended(candidate, trial)
                 judgement = judged(candidate.edits, run.answer, control.answer) if passes(run, control) else None
                 self.checker.note(candidate, run, judgement)
                 if judgement is not None and judgement.refused is None:

@@ -233,7 +233,7 @@ def _spread(deep: Deep, call: Call, one: Any, other: Any, both: bool = False) ->
         return
     made = [deep.made(one), deep.made(other)]
     if deep.evaluation:
-        if deep.stack or [_is_output(deep, each) for each in made] not in ([True, False], [False, True]):
+        if deep.stack or [_is_output(each) for each in made] not in ([True, False], [False, True]):
             return  # of two outputs, or of none, each may be held against each
     elif not both and (one.requires_grad == other.requires_grad or (one if one.requires_grad else other).is_leaf):
         return  # distances between outputs, or to learned centres
@@ -339,7 +339,7 @@ def over_the_batch(deep: Deep, call: Call) -> None:
     if not isinstance(given, torch.Tensor) or given.dim() != 2 or (dim not in (0, -2) and not whole):
         return
     made = deep.made(given)
-    if deep.evaluation is None or made is None or call.get("keepdim", 2) or not _is_output(deep, made):
+    if deep.evaluation is None or made is None or call.get("keepdim", 2) or not _is_output(made):
         return
     deep.watcher.notes.saw(
         "argmax-over-batch",
@@ -351,7 +351,7 @@ def over_the_batch(deep: Deep, call: Call) -> None:
     )
 
 
-def _is_output(deep: Deep, made: Made | None) -> bool:
+def _is_output(made: Made | None) -> bool:
     """Whether a value came out of a layer."""
     found = reached(made)
     return found is not None and found.name in ("linear", "softmax", "log_softmax", "addmm", "matmul", "sigmoid")

@@ -28,7 +28,7 @@ def install(watcher: Any) -> None:
     """Watch modules being built, saved and loaded."""
     wrap, module = watcher.patches.wrap, torch.nn.Module
     wrap(module, "__init__", lambda original: _built(watcher, original))
-    wrap(module, "state_dict", watcher.after(lambda out, args, _: _kept(watcher, out, args)))
+    wrap(module, "state_dict", watcher.after(lambda out, args, _: _kept(watcher, out)))
     wrap(module, "load_state_dict", lambda original: _loads(watcher, original))
     wrap(copy, "deepcopy", watcher.after(lambda out, args, _: _copied(watcher, out)))
     wrap(module, "register_parameter", watcher.after(lambda _, args, __: _placed(watcher, *args[:3])))
@@ -136,7 +136,7 @@ def _mode(watcher: Any, args: Any, kwargs: Any) -> None:
         notes.seen[place] = Seen("mode", frames(), {"module": id(args[0]), "train": bool(mode), "step": notes.steps})
 
 
-def _kept(watcher: Any, out: Any, args: Any) -> None:
+def _kept(watcher: Any, out: Any) -> None:
     """Note a state that was taken: it shares its memory with the model until it is copied."""
     if not isinstance(out, dict) or not out or len(watcher.states) >= STATES:
         return
@@ -156,7 +156,7 @@ def _loads(watcher: Any, original: Any) -> Any:
             watcher.failed(error)
         result = original(self, state_dict, *args, **kwargs)
         try:
-            _loaded(watcher, self, state_dict, result, before)
+            _loaded(watcher, self, state_dict, before)
         except Exception as error:
             watcher.failed(error)
         return result
@@ -177,7 +177,7 @@ def _before_loading(module: Any, state: Any) -> dict[str, Any]:
     return {"own": own, "shared": shared}
 
 
-def _loaded(watcher: Any, module: Any, state: Any, result: Any, before: Any) -> None:
+def _loaded(watcher: Any, module: Any, state: Any, before: Any) -> None:
     site = frames()
     notes = watcher.notes
     known = watcher.filled.get(id(module))
@@ -207,7 +207,7 @@ def _loaded(watcher: Any, module: Any, state: Any, result: Any, before: Any) -> 
             expects=len(own),
             prefix=_prefix(keys, own),
             module=type(module).__name__,
-            owner=_owner_of(watcher, module),
+            owner=_owner_of(module),
             name=_name_of(module),
         )
     watcher.loaded.add(id(module))
@@ -231,7 +231,7 @@ def _attribute_of(frame: Any, module: Any) -> str | None:
     return None
 
 
-def _owner_of(watcher: Any, module: Any) -> dict[str, Any] | None:
+def _owner_of(module: Any) -> dict[str, Any] | None:
     """The model that a part belongs to, where the caller's frame knows it, with the part's path."""
     for frame in user_frames(sys._getframe(3)):
         for name, held in [*frame.f_locals.items(), *frame.f_globals.items()]:

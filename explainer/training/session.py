@@ -44,7 +44,7 @@ def concluded(
     trials = Trials(program, budget if trial else 0.0, took, progress)
     measures = not surrogate(watcher)
     try:
-        told = _proved(found, trials, language)
+        told = _proved(found, trials)
         if not any(_held(tried) for _, tried in told):
             told += _nonfinite(watcher, trials, language)
         if not any(_held(tried) or one.told for one, tried in told):
@@ -75,7 +75,7 @@ def _holds(one: Tried) -> bool:
     return one.compared.better and one.gone and one.seeds == one.of
 
 
-def _proved(found: list[Finding], trials: Trials, language: str) -> list[tuple[Finding, list[Tried]]]:
+def _proved(found: list[Finding], trials: Trials) -> list[tuple[Finding, list[Tried]]]:
     told = [(one, trials.tried(one)) for one in found if one.proved]
     return [(one, tried) for one, tried in told if not _harmless(one, tried)]
 

@@ -40,7 +40,7 @@ def devices_at(place: Place) -> Iterator[str]:
         yield from _given_near(source, function, line)
         if parameters[:1] == ["self"] and owner is not None and _is_module(owner):
             yield "next(self.parameters()).device"
-    yield from _of_script(source, line)
+    yield from _of_script(source)
 
 
 def _given_near(source: Source, function: ast.FunctionDef, line: int) -> Iterator[str]:
@@ -76,7 +76,7 @@ def bound_names(scope: ast.AST, line: int) -> Iterator[str]:
             yield node.id
 
 
-def _of_script(source: Source, line: int) -> Iterator[str]:
+def _of_script(source: Source) -> Iterator[str]:
     """Names of the module that mean a device, and what its own `.to(...)` calls are given, where that stands alone."""
     tree = source.tree
     for node in tree.body if isinstance(tree, ast.Module) else ():

@@ -24,7 +24,7 @@ def save_table(
     checkpoint, loading = _checkpoint(at, before, after)
     taken = [f'{checkpoint}["{one}"]' for one in entries]
     value = f"{maker}({', '.join(taken)})" if names else taken[0]
-    changes = [(at.span, value), *_weights(kept, before, after, checkpoint)]
+    changes = [(at.span, value), *_weights(kept, before, checkpoint)]
     edits = joined(at.source, changed(at.source, changes), *loading)
     return joined(at.source, edits, saving) if at.source.file == kept.source.file else (*edits, *saving)
 
@@ -61,7 +61,7 @@ def _checkpoint(at: Place, before: Place, after: Place) -> tuple[str, list[tuple
     return name, [inserted(at.source, line, f"{indentation(at.source, line)}{name} = {after.text}")]
 
 
-def _weights(kept: Place, before: Place, after: Place, checkpoint: str) -> list[tuple]:
+def _weights(kept: Place, before: Place, checkpoint: str) -> list[tuple]:
     """The change of what is loaded into the model where the weights were saved alone."""
     given = before.node.args[0] if isinstance(before.node, ast.Call) and before.node.args else None
     alone = isinstance(kept.node, ast.Call) and not isinstance(kept.node.args[0], ast.Dict)

@@ -114,12 +114,12 @@ def _statement(scene: Scene) -> tuple[Source, Any, list[ast.stmt]] | None:
     blocks = [getattr(node, "body", None) for node in source.nodes()]
     for body in (one for one in blocks if isinstance(one, list)):
         for statement in body:
-            if holds(statement, frame.line) and _whole(statement, frame.line):
+            if holds(statement, frame.line) and _whole(statement):
                 return source, statement, body
     return None
 
 
-def _whole(statement: ast.stmt, line: int) -> bool:
+def _whole(statement: ast.stmt) -> bool:
     """Whether a statement is simple, or a loop over parameters that does nothing but read gradients."""
     if isinstance(statement, ast.For):
         walked = any(isinstance(one, ast.Call) and called(one) == "parameters" for one in ast.walk(statement.iter))

@@ -77,7 +77,7 @@ def _tests(scene: Scene) -> Iterator[Test]:
             continue
         for node in ast.walk(loop):
             test = _test(scene, source, node, name)
-            if test is not None and _trains(source, loop, test.node):
+            if test is not None and _trains(loop, test.node):
                 yield test
 
 
@@ -144,15 +144,15 @@ def _is_first(node: ast.AST, name: str) -> bool:
     return split and isinstance(inner.func, ast.Attribute) and _is(inner.func.value, name)  # type: ignore[union-attr]
 
 
-def _trains(source: Source, loop: ast.AST, test: ast.expr) -> bool:
+def _trains(loop: ast.AST, test: ast.expr) -> bool:
     """Whether passing a test leaves a parameter trainable, or chooses it in a comprehension."""
     if isinstance(loop, _COMPREHENSIONS):
         kept = loop.generators[0].ifs
         return any(_positive(one, test) for one in kept)
     for node in ast.walk(loop):
         if isinstance(node, ast.If) and _positive(node.test, test) is not None:
-            left = _sets(source, node.body)
-            left = left if left is not None else _opposite(_sets(source, node.orelse))
+            left = _sets(node.body)
+            left = left if left is not None else _opposite(_sets(node.orelse))
             return left is not None and left == _positive(node.test, test)
         value = _given(node)
         if value is not None and _positive(value, test) is not None:
@@ -169,7 +169,7 @@ def _given(node: ast.AST) -> ast.expr | None:
     return None
 
 
-def _sets(source: Source, body: list[ast.stmt]) -> bool | None:
+def _sets(body: list[ast.stmt]) -> bool | None:
     """What a branch makes of `requires_grad`; one that goes on to the next name lets it be."""
     for node in (part for one in body for part in ast.walk(one)):
         value = _given(node)

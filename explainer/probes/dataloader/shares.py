@@ -37,7 +37,7 @@ def worker_share(scene: Scene) -> SpanFact | None:
     about = {"workers": workers, "worker": worker, "dataset": type(dataset).__name__}
     for source, function in _asking(scene):
         for node, shared in _shares(function):
-            of = _origin(scene, source, function, shared)
+            of = _origin(scene, function, shared)
             held: Any = attribute(dataset, of.attr) if of is not None else None
             if of is None or type(held) not in (list, tuple) or not 0 < len(held) < workers:
                 continue
@@ -84,7 +84,7 @@ def _evenly(node: ast.expr) -> bool:
     return not (isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)) or node.slice.step is not None
 
 
-def _origin(scene: Scene, source: Source, function: Function, node: ast.expr) -> ast.Attribute | None:
+def _origin(scene: Scene, function: Function, node: ast.expr) -> ast.Attribute | None:
     """The attribute of the dataset that an expression has its entries from: through names, arguments and `sorted`."""
     for _ in range(4):
         while isinstance(node, ast.Call) and called(node) in _KEEPING and node.args:

@@ -25,7 +25,7 @@ def moved_along(scene: Scene) -> SpanFact | None:
         (source, call, function)
         for source, function in nodes_of(scene, ast.FunctionDef)
         if function.name not in running
-        for call in _moves(source, function)
+        for call in _moves(function)
         if home is not None and _target(call) == home.partition(":")[0] and _borrows(source, function, call)
     ]
     if len(found) != 1:
@@ -34,7 +34,7 @@ def moved_along(scene: Scene) -> SpanFact | None:
     return span_fact(source, call, name=_owner(call), function=function.name, device=home)
 
 
-def _moves(source: Source, function: ast.FunctionDef) -> Iterator[ast.Call]:
+def _moves(function: ast.FunctionDef) -> Iterator[ast.Call]:
     """The calls in a function that move one of its parameters to a device that they name."""
     given = {one.arg for one in [*function.args.args, *function.args.kwonlyargs]} - {"self"}
     for node in ast.walk(function):

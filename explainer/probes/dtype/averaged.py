@@ -33,7 +33,7 @@ def averaged_entry(scene: Scene) -> SpanFact | None:
     if frame is None or failing is None or first is None or first.value.is_floating_point():
         return None
     for around in reversed(scene.live.user if scene.live is not None else []):
-        for source, loop in _loops(scene, around):
+        for source, loop in _loops(around):
             found = _entry(around, source, loop, first.value)
             if found is not None:
                 key, model = found
@@ -43,7 +43,7 @@ def averaged_entry(scene: Scene) -> SpanFact | None:
     return None
 
 
-def _loops(scene: Scene, frame: LiveFrame) -> Iterator[tuple[Source, ast.For]]:
+def _loops(frame: LiveFrame) -> Iterator[tuple[Source, ast.For]]:
     failing = frame.failing()
     if failing is not None:
         yield from ((failing.source, one) for one in enclosing(failing.source, frame.line, (ast.For,)))

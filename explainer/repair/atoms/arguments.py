@@ -207,7 +207,7 @@ def keyword(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         for size in _square(spot, evidence, node) if "size" not in known else ():
             yield Offer("keyword", spot, node, with_argument(spot.place.source, node, f"size={size}"), "size", _COUNTED)
         for name, default in lacking(node, evidence).items():
-            for value, why, weight in _values(spot, evidence, node, name, default):
+            for value, why, weight in _values(spot, evidence, name, default):
                 meant = why == "near" and left_alone(node, name, evidence)
                 kind = "prepared" if meant else "literal" if why == "near" else "keyword"
                 yield Offer(kind, spot, node, with_argument(spot.place.source, node, f"{name}={value}"), why, weight)
@@ -257,9 +257,7 @@ def _fitting(spot: Spot, evidence: Evidence, default: int | None = None) -> list
     return list(dict.fromkeys([*found, *(text for one in above[:_FITTING] for text in (one, f"{one} + 1"))]))
 
 
-def _values(
-    spot: Spot, evidence: Evidence, node: ast.Call, name: str, default: Any
-) -> Iterator[tuple[str, str, float]]:
+def _values(spot: Spot, evidence: Evidence, name: str, default: Any) -> Iterator[tuple[str, str, float]]:
     """What a parameter may be given: another flag or dimension, a number, a size in question."""
     if name == "dtype":
         yield from ((f"torch.{one}", "dtype", 0.0) for one in _dtypes(evidence))

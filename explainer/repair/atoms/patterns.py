@@ -37,14 +37,14 @@ def pattern(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 rank = _rank(spot, evidence, node)
                 made = (
                     _equations(given.value, _shapes(spot))
-                    if _is_equation(given.value, node)
+                    if _is_equation(given.value)
                     else _axes(given.value, known, rank)
                 )
                 for new, weight in itertools.islice(made, _MOST):
                     yield Offer("pattern", spot, given, f"{quote}{new}{quote}", "pattern", weight)
 
 
-def _is_equation(pattern: str, node: ast.Call) -> bool:
+def _is_equation(pattern: str) -> bool:
     """Whether a pattern is of several operands, an einsum's, or of axes in groups."""
     return "," in pattern or ("(" not in pattern and " " not in pattern.replace("->", "").strip())
 
@@ -162,7 +162,7 @@ def _axes(pattern: str, known: set[str], rank: int | None = None) -> Iterator[tu
     for (first, last), weight in sorted(found.items(), key=lambda item: item[1]):
         if rank is not None and len(first) != rank and ("...",) not in first:
             continue
-        if _loose(first, last, known) <= min(loose, 1) if loose else _sound(first, last, one, other, known):  # type: ignore[arg-type]
+        if _loose(first, last, known) <= min(loose, 1) if loose else _sound(first, last, one, other):  # type: ignore[arg-type]
             yield (
                 f"{_written(first)}{arrow if wide else '->'}{_written(last)}",
                 weight + max(_loose(first, last, known) - loose, 0),
@@ -175,7 +175,7 @@ def _loose(left: Side, right: Side, known: set[str]) -> int:
     return len(one ^ other) + len(known - (one | other) - {"reduction"})
 
 
-def _sound(left: Side, right: Side, was: Side, then: Side, known: set[str]) -> bool:
+def _sound(left: Side, right: Side, was: Side, then: Side) -> bool:
     """Whether a changed pattern has the names of before on each side: one that adds or drops axes keeps doing so.
 
     An axis that was handed through may be gone on both.

@@ -131,7 +131,7 @@ def _fit(values: Sequence[int | None], entries: int | None) -> bool:
 
 def _rows(spot: Spot, evidence: Evidence, node: ast.Call, own: Row, entries: int | None) -> Iterator[tuple[Row, float]]:
     views, values = entries is not None or called(node) in _VIEWS, [value for _, value in own]
-    fillers: Row = [(name, value) for name, value in _fillers(spot, evidence, node)]
+    fillers: Row = [(name, value) for name, value in _fillers(spot, evidence)]
     for order in itertools.permutations(own) if 1 < len(own) <= 4 else ():
         yield list(order), 0.4
     for at in range(len(own)):
@@ -187,7 +187,7 @@ def _needed(
                     yield f"{one} // {other}", entries // total
 
 
-def _fillers(spot: Spot, evidence: Evidence, node: ast.Call) -> list[tuple[str, int]]:
+def _fillers(spot: Spot, evidence: Evidence) -> list[tuple[str, int]]:
     """Sizes that may stand there: names in scope, and the sizes of what is viewed."""
     found = list(integers(spot).items())[:40]
     sizes = wanted(evidence)

@@ -106,7 +106,7 @@ def future(watcher: Any) -> Iterator[Finding]:
         done.add((frame.file, frame.line))
         found = rewrite.call_in(frame)
         made = expression(data["made"]["at"]) if data["masked"] and data["made"] else None
-        attempts = _masked(found, data, frame) if not data["masked"] else _corrected(made, data)
+        attempts = _masked(found, data) if not data["masked"] else _corrected(made, data)
         names = {
             "length": data["length"],
             "masked": data["masked"],
@@ -120,7 +120,7 @@ def future(watcher: Any) -> Iterator[Finding]:
         yield Finding("causal-mask-missing", names, culprit, tuple(attempts), weight=8)
 
 
-def _masked(found: Place | None, data: dict[str, Any], frame: Any) -> list[Attempt]:
+def _masked(found: Place | None, data: dict[str, Any]) -> list[Attempt]:
     """The mask that is missing, put into the call."""
     if found is None:
         return []

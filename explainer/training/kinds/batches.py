@@ -28,7 +28,7 @@ def first_batch(watcher: Any) -> Iterator[Finding]:
         attempts = _shuffled(entry)
         name = _assigned(entry["site"]) or "loader"
         attempts += [
-            Attempt("once", edits, {"name": name}) for edits in (_iterator_outside(entry["begun_at"], name),) if edits
+            Attempt("once", edits, {"name": name}) for edits in (_iterator_outside(entry["begun_at"]),) if edits
         ]
         names = {"begun": entry["begun"], "batches": entry["length"], "name": name, "size": entry["batch"] or 0}
         at = entry["begun_at"]
@@ -53,7 +53,7 @@ def _assigned(site: Site) -> str:
     return found[0].text(found[1].targets[0]) if found is not None and isinstance(found[1], ast.Assign) else ""
 
 
-def _iterator_outside(site: Site, name: str) -> Any:
+def _iterator_outside(site: Site) -> Any:
     """`batches = itertools.cycle(loader)` before the loop, `next(batches)` in it."""
     found = statement(site[0]) if site else None
     if found is None:
@@ -100,7 +100,7 @@ def seeded_again(watcher: Any) -> Iterator[Finding]:
             continue
         site = entry["site"]
         call = rewrite.call_in(site[0], entry["name"].rpartition(".")[2])
-        attempts = _hoisted(call, inside)
+        attempts = _hoisted(call)
         names = {
             "name": entry["name"],
             "seed": most,
@@ -114,7 +114,7 @@ def seeded_again(watcher: Any) -> Iterator[Finding]:
         )
 
 
-def _hoisted(call: tuple[Source, ast.Call] | None, inside: bool) -> list[Attempt]:
+def _hoisted(call: tuple[Source, ast.Call] | None) -> list[Attempt]:
     """The generator made once: in the constructor of the class, or the seeding left out of the loop."""
     if call is None:
         return []

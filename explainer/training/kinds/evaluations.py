@@ -138,7 +138,7 @@ def _eval_before(site: Site, root: dict[str, Any]) -> list[Attempt]:
     if goes_on and isinstance(block, ast.With):
         both = rewrite.together(source, put, rewrite.after(source, block, f"{name}.train()"))
         attempts.append(Attempt("eval", both, {"name": name}))
-    elif goes_on and (started := _training_start(source, name)) is not None:
+    elif goes_on and (started := _training_start(source)) is not None:
         attempts.append(
             Attempt(
                 "eval",
@@ -150,14 +150,12 @@ def _eval_before(site: Site, root: dict[str, Any]) -> list[Attempt]:
     return [one for one in attempts if one.edits]
 
 
-def _training_start(source: Any, name: str) -> ast.stmt | None:
+def _training_start(source: Any) -> ast.stmt | None:
     """The first statement of the innermost loop that trains: before it `train()` has its place."""
     loops = [
         one for one in source.nodes() if isinstance(one, (ast.For, ast.While)) and ".backward(" in source.text(one)
     ]
-    inner = max(loops, key=lambda one: one.lineno, default=None)
-    del name
-    return inner
+    return max(loops, key=lambda one: one.lineno, default=None)
 
 
 @finder
@@ -276,7 +274,7 @@ def last_batch_only(watcher: Any) -> Iterator[Finding]:
                 if not _measures(source, loop, one) or not isinstance(one, ast.Assign):
                     continue
                 name = one.targets[0].id  # type: ignore[attr-defined]
-                if _used_in(loop, one, name) or not _used_behind(source, loop, name):
+                if _used_in(loop, name) or not _used_behind(source, loop, name):
                     continue
                 many = f"{name}_per_batch"
                 edits = rewrite.together(
@@ -322,14 +320,13 @@ def _measures(source: Any, loop: ast.For, one: ast.stmt) -> bool:
     return text.endswith(".item()") and not counted and bool(batch & used)
 
 
-def _used_in(loop: ast.For, assigned: ast.stmt, name: str) -> bool:
+def _used_in(loop: ast.For, name: str) -> bool:
     """Whether the loop itself does something with the number: adds it up, keeps it."""
     for node in ast.walk(loop):
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
             return True
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id == name:
             return True
-    del assigned
     return False
 
 

@@ -32,7 +32,7 @@ def sorted_alone(watcher: Any) -> Iterator[Finding]:
 
 
 def _in_scope(source: Source, scope: Any) -> Iterator[Finding]:
-    unzipped = {name: part for statement in scope.body for name, part in _unzipped(source, statement)}
+    unzipped = {name: part for statement in scope.body for name, part in _unzipped(statement)}
     unzipped |= {name: Part(part.whole, part.place, name) for statement in scope.body
                  if isinstance(statement, ast.Assign) and (part := _projected(source, statement.value)) is not None
                  for name in _targets(source, statement) if name.isidentifier()}  # fmt: skip
@@ -74,7 +74,7 @@ def _projected(source: Source, node: ast.AST) -> Part | None:
     return Part(inner.iter.id, place, text) if place >= 0 else None
 
 
-def _unzipped(source: Source, statement: ast.stmt) -> Iterator[tuple[str, Part]]:
+def _unzipped(statement: ast.stmt) -> Iterator[tuple[str, Part]]:
     """The parts that `seqs, labels = zip(*batch)` takes."""
     value = statement.value if isinstance(statement, ast.Assign) else None
     if not isinstance(value, ast.Call) or called(value) != "zip" or len(value.args) != 1:

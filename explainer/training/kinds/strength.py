@@ -172,10 +172,10 @@ def setting(found: tuple[Source, ast.Call] | None, name: str, site: Site) -> tup
     node = rewrite.argument(call, name, 1 if name == "lr" else None)
     if node is not None:
         return rewrite.literal_of(source, node, site)
-    return _in_groups(source, call, name, site)
+    return _in_groups(source, name, site)
 
 
-def _in_groups(source: Source, call: ast.Call, name: str, site: Site) -> tuple[Source, ast.AST] | None:
+def _in_groups(source: Source, name: str, site: Site) -> tuple[Source, ast.AST] | None:
     """The one number other than zero that some group of parameters is given under a name."""
     values = in_groups(source, name, site)
     return values[0] if len(values) == 1 else None

@@ -250,7 +250,7 @@ def _tensor_read(call: ast.Call) -> ast.expr | None:
 
 def _made_leaves(source: Source, function: ast.FunctionDef) -> Iterator[tuple[ast.AST, str, Any]]:
     """`self.layer.weight = nn.Parameter(made)`, `self.layer(x)` below: the layer called with what was made itself."""
-    stores = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and _leaf_of(source, one)]
+    stores = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and _leaf_of(one)]
     for owner in dict.fromkeys(source.text(one.targets[0].value) for one in stores):  # type: ignore[attr-defined]
         own = [one for one in stores if source.text(one.targets[0].value) == owner]  # type: ignore[attr-defined]
         calls = [one for one in ast.walk(function) if isinstance(one, ast.Call) and source.text(one.func) == owner]
@@ -263,7 +263,7 @@ def _made_leaves(source: Source, function: ast.FunctionDef) -> Iterator[tuple[as
         yield own[0].value, "Parameter", with_imports(source, rewrite.together(source, *groups))
 
 
-def _leaf_of(source: Source, node: ast.Assign) -> bool:
+def _leaf_of(node: ast.Assign) -> bool:
     """Whether an attribute of a layer is set to a new parameter that is made of a value."""
     made, target = node.value, node.targets[0]
     leaf = isinstance(made, ast.Call) and called(made) == "Parameter" and len(made.args) == 1

@@ -21,7 +21,7 @@ def unread(source: Source, ran: list[ast.stmt]) -> Iterator[Offer]:
     """All such edits of the statements that ran."""
     for statement in ran:
         scope = source.scope_at(statement.lineno)
-        for name in _never_read(source, scope, statement):
+        for name in _never_read(scope, statement):
             found = (offer for node in ast.walk(statement) for offer in _reading(source, node, name))
             yield from (replace(one, reason="unread", about=name) for one in found)
 
@@ -38,7 +38,7 @@ def _reading(source: Source, node: ast.AST, name: str) -> Iterator[Offer]:
         yield from _told(source, node, name)
 
 
-def _never_read(source: Source, scope: Any, statement: ast.stmt) -> list[str]:
+def _never_read(scope: Any, statement: ast.stmt) -> list[str]:
     """What a statement's function is given, the targets of loops around it, and what is unpacked: the unread."""
     given = [one.arg for one in ast.walk(scope) if isinstance(one, ast.arg)]
     for loop in ast.walk(scope):
