@@ -45,7 +45,8 @@ _DRESSED = Pattern(
 )
 #: Words with which the sentence around a message goes on.
 _PROSE = Pattern(
-    r"(?<=[\w)\].\"'`])[`\"'*]{0,6}[,;?]? (?=(?:when|while|after|if|but|and (?:i|then|my)|whenever|even|because"
+    r"(?<=[\w)\].\"'`])[`\"'*]{0,6}[,;?]? (?=(?:when|while|after|if"
+    r"|but(?! (?:expected|got|found|received|is|was|the|it)\b)|and (?:i|then|my)|whenever|even|because"
     r"|during|on my|in my|at the|how|what|why|any|does|is there|can|please|thanks)\b)",
     re.IGNORECASE,
 )
