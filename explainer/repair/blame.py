@@ -63,11 +63,15 @@ class Blame:
         return self.survivors[0] if self.survivors else None
 
     def verdicts(self, checker: Any) -> list[Verdict]:
-        """The survivors as verdicts: the first, the likeliest of another line, the rest in their order."""
+        """The survivors as verdicts: the first, the likeliest of another line, the rest in their order.
+
+        What leaves a name that is read nowhere any more is no choice beside one that does not.
+        """
         control, first = checker.control(), self.first
         apart = (one for one in self.survivors if first is not None and one.line != first.line)
         second = next((one for one in apart if one.score > 0 and not one.judgement.doubts), None)
-        rows = sorted(self.survivors, key=lambda one: (one is not first, one is not second))
+        kept = (one for one in self.survivors if not one.forgets or (first is not None and first.forgets))
+        rows = sorted(kept, key=lambda one: (one is not first, one is not second))
         return [checker.passed(one.candidate, one.run, control, one.judgement) for one in rows]
 
 

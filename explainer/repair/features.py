@@ -5,6 +5,7 @@ Names are `group=value`, or a group with a number; `prior.WEIGHTS` has what each
 
 from __future__ import annotations
 
+import ast
 import functools
 import math
 import re
@@ -40,13 +41,14 @@ from explainer.repair.spots import Spot, spots
 from explainer.repair.uses import misnamed, misplaced
 from explainer.replay.outcomes import other_input
 from explainer.replay.program import Run
-from explainer.source import Source
+from explainer.source import Source, loaded, of_self
 
 Features = Mapping[str, float]
 Line = tuple[str, int]
 _OF_ALL = re.compile(rf"\b(?:{'|'.join(OF_DATA)})\s*=(?!=)\s*[a-z_A-Z]")
 #: What grows or shrinks from stage to stage.
 _STAGED = re.compile(r"(?://|\*) 2 \*\* [a-z_]\w*")
+_OWN = re.compile(r"\bself\.(\w+)")
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|\S")
 #: From how many parameters of other shapes on a model is another one; those of one layer, and of two that meet.
 _LAYER, _MEETING = 2, 4
@@ -117,6 +119,7 @@ def features(
         "exact": float(candidate.exact),
         "offset": float(any(_offsets(edit.before or "", edit.after or "") for edit in candidate.edits)),
         "other-end": float(_other_end(candidate)),
+        "kept-otherwise": float(_kept_otherwise(candidate, evidence)),
         "fills": float(_fills(candidate, evidence)),
         "counts-both": float(_counts_both(candidate, run, control, evidence)),
         "numbered": float(adds_start(candidate)),
@@ -146,6 +149,20 @@ def _other_end(candidate: Candidate) -> bool:
     old, new = (Counter(_TOKEN.findall(text or "")) for text in (edit.before, edit.after))
     gone, come = list((old - new).elements()), list((new - old).elements())
     return len(candidate.edits) == len(gone) == len(come) == 1 and ENDS.get(gone[0]) == come[0]
+
+
+def _kept_otherwise(candidate: Candidate, evidence: Evidence) -> bool:
+    """Whether a parameter gives way to what its object keeps of it, which is another: `self.n = min(n, most)`, `n`."""
+    edit, source = candidate.edits[0], evidence.sources(candidate.culprit.file)
+    function = source.function_at(candidate.culprit.line) if source is not None else None
+    old, new = (Counter(_OWN.findall(text or "")) for text in (edit.before, edit.after))
+    come = list(new - old)
+    if function is None or len(candidate.edits) != 1 or len(come) != 1:
+        return False
+    above = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno < candidate.culprit.line]
+    kept = [one.value for one in above if any(of_self(each) and each.attr == come[0] for each in one.targets)]  # type: ignore[attr-defined]
+    gone = Counter(_TOKEN.findall(edit.before or "")) - Counter(_TOKEN.findall(edit.after or ""))
+    return not gone and any(not isinstance(one, ast.Name) and come[0] in loaded(one) for one in kept)
 
 
 def _offsets(before: str, after: str) -> bool:

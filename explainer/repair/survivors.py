@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 from typing import Any
 
@@ -155,7 +156,9 @@ def _overwrites(one: Survivor, others: list[Survivor]) -> bool:
     written = one.lost > 0 and one.candidate.kind == "set-argument" and not any(map(_WORD.match, new))
     worked_out = written and (any(map(_WORD.match, old)) or "+" in new)
     further_up = lambda each: each.candidate.kind == "replace" and each.line != one.line  # noqa: E731
-    mends = (each for each in others if further_up(each) or (each.kind == "atom" and has_sign(each.name)))
+    computes = lambda each: each.line != one.line and not each.candidate.literal and score(each.counted) > 0  # noqa: E731
+    atoms = (each for each in others if each.kind == "atom" and (has_sign(each.name) or computes(each)))
+    mends = itertools.chain(filter(further_up, others), atoms)
     return worked_out and any(_parameters(each) == _parameters(one) for each in mends)
 
 

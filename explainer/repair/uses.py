@@ -189,5 +189,6 @@ def _names(value: ast.expr | None) -> set[str]:
     """The names that a value is, or is computed of."""
     if value is None:
         return set()
-    inner = {id(one.value) for one in ast.walk(value) if isinstance(one, ast.Attribute)}
+    methods = {id(one.func) for one in ast.walk(value) if isinstance(one, ast.Call)}  # what those are called on counts
+    inner = {id(one.value) for one in ast.walk(value) if isinstance(one, ast.Attribute) and id(one) not in methods}
     return {last_name(one) for one in ast.walk(value) if last_name(one) and id(one) not in inner}

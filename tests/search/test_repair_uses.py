@@ -53,6 +53,7 @@ def test_a_number_goes_where_such_numbers_go(before: str, after: str, wrong: boo
         ("f(epochs=cfg.epochs)", "f(epochs=len(rows))", False),  # which is counted
         ("f(size=cfg.width)", "f(size=cfg.height)", False),
         ("width = cfg.width", "width = cfg.steps", True),
+        ("self.y = y", "self.y = y.double()", False),  # the same, cast
     ],
 )
 def test_what_has_the_name_of_its_parameter_is_meant(before: str, after: str, wrong: bool) -> None:

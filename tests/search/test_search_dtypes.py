@@ -172,3 +172,25 @@ SPECTRUM = """
 
 def test_weights_of_a_spectrum_are_complex_where_a_helper_is_given_them(runner: Runner) -> None:
     assert_repaired(runner, SPECTRUM, "torch.rand(2, 3, 4)", "dtype=torch.cfloat")
+
+
+#: What an object keeps in double precision, and what it keeps beside it as it came.
+KEPT = """
+    import torch
+    class Process:
+        def __init__(self, x, y):
+            self.scale = torch.nn.Parameter(torch.tensor(0.5, dtype=torch.float64))
+            self.x = x.double()
+            self.y = y
+        def solved(self):
+            apart = (self.x[:, None] - self.x[None]).pow(2).sum(-1)
+            factor = torch.linalg.cholesky(torch.exp(-apart / self.scale.exp()) + torch.eye(len(apart)))
+            return torch.cholesky_solve(self.y.unsqueeze(-1), factor)
+    x = torch.rand(9, 2)
+    y = torch.sin(x[:, 0]) + 0.1 * torch.rand(9)
+    Process(x, y).solved().sum().backward()
+"""
+
+
+def test_what_is_kept_is_cast_as_what_is_kept_beside_it(runner: Runner) -> None:
+    assert_repaired(runner, KEPT, "self.y = y", "self.y = y.double()")

@@ -64,6 +64,49 @@ FAULTS = {
         read(torch.randn(5, 4))
         print(read(torch.randn(5, 4)).shape)
         """, "torch.ones(count, count)", "torch.ones(count, past + count).tril(past)"),
+    "what an object keeps of what it is given, and not as it is": (
+        """
+        import torch
+        from torch import nn
+        class Part(nn.Module):
+            def __init__(self, width):
+                super().__init__()
+                self.places = nn.Parameter(torch.zeros(width, 4))
+            def forward(self, x):
+                return x + self.places
+        class Stage(nn.Module):
+            def __init__(self, width, most):
+                super().__init__()
+                self.width = min(width, most)
+                self.part = Part(width)
+            def forward(self, x):
+                return self.part(x.unfold(1, self.width, self.width).transpose(2, 3).flatten(0, 1))
+        def build(width=8):
+            return [Stage(width, most) for most in (16, 8, 4)]
+        for stage, steps in zip(build(), (16, 8, 4)):
+            stage(torch.rand(3, steps, 4)).sum().backward()
+        """, "self.part = Part(width)", "Part(self.width)"),
+    "a sum over what is listed, which lacks what is listed beside it": (
+        """
+        from dataclasses import dataclass
+        import torch
+        from torch import nn
+        @dataclass
+        class Kinds:
+            named: list[tuple[int, int]]
+            measured: tuple[str, ...] = ()
+            def width(self):
+                return sum(wide for _, wide in self.named)
+        class Net(nn.Module):
+            def __init__(self, kinds):
+                super().__init__()
+                self.looks = nn.ModuleList([nn.Embedding(many, wide) for many, wide in kinds.named])
+                self.out = nn.Sequential(nn.Linear(kinds.width(), 8), nn.ReLU(), nn.Linear(8, 1))
+            def forward(self, x, more):
+                return self.out(torch.cat([*(look(x[:, at]) for at, look in enumerate(self.looks)), more], 1))
+        kinds = Kinds([(9, 4), (5, 7)], ("age", "size", "cost"))
+        Net(kinds)(torch.randint(0, 5, (6, 2)), torch.rand(6, len(kinds.measured))).mean().backward()
+        """, "sum(wide for _, wide in self.named)", "+ len(self.measured)"),
     "what a loop leaves of the pairs that it goes over": (
         """
         import torch

@@ -13,6 +13,7 @@ from explainer.edits.generators.samples import returned_as
 from explainer.edits.generators.slices import Operand, chain, editable, operands, trunk
 from explainer.edits.kinds import methods
 from explainer.edits.place import Place
+from explainer.frozen import replace
 from explainer.patterns import Pattern
 from explainer.source import called, loaded, of_self, stored
 
@@ -86,13 +87,20 @@ def wanted(evidence: Evidence) -> list[tuple[Operand, str]]:
     elif "bool" in evidence.message.lower():
         pairs += [(one, "bool") for one in reversed(found) if one.dtype != "bool"]
     chosen = _chosen(evidence) & set(floats)
-    goals = list(
-        dict.fromkeys([*weights, *chosen, *(dtype for dtype in floats if dtype == "float32"), *floats, "float32"])
-    )
+    wide = [one.dtype for one in found if _widened(evidence, one)]
+    usual = [dtype for dtype in floats if dtype == "float32"]
+    goals = list(dict.fromkeys([*weights, *wide, *chosen, *usual, *floats, "float32"]))
     goals = [one for one in goals if one not in SHORT or not _autocast(evidence)]
     for dtype in goals:
         pairs += [(one, dtype) for one in reversed(found) if one.dtype != dtype and "int" not in dtype]
     return pairs
+
+
+def _widened(evidence: Evidence, operand: Operand) -> bool:
+    """Whether the program cast what an operand is made of to more bytes, on purpose: `self.x = x.double()`."""
+    casts = [one for one in chain(evidence, operand.start) if one.function in METHODS and one.before and one.places]
+    pairs = [(one.dtype, one.before[0][1]) for one in casts if isinstance(one.places[0].node, ast.Call)]
+    return any("float" in new and "float" in old and _bits(new) > _bits(old) for new, old in pairs)
 
 
 def _chosen(evidence: Evidence) -> set[str]:
@@ -143,6 +151,8 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
     if held is not None:  # what an object keeps in fewer bytes, on purpose, is cast where it is computed with
         alike = []
         yield from cast_at(evidence, held, method, operand.dtype) if held.node is not operand.place.node else ()  # type: ignore[union-attr]
+    for kept in _kept_beside(operand.place, method):
+        yield from (replace(one, exact=True) for one in cast_at(evidence, kept, method, operand.dtype))
     inner = [place for step in reversed(alike) for place in (*step.places[:1], *returned_as(evidence, step))]
     outer = [place for step in alike for place in step.places[1:2]]
     for place in [*inner, operand.place, *outer]:
@@ -157,6 +167,17 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
     for step in alike[-1:] if method == "long()" else ():
         if step.places and step.function in _SPACED and editable(step.places[0]):
             yield from cast_at(evidence, step.places[0], "round().long()", operand.dtype)
+
+
+def _kept_beside(place: Place | None, method: str) -> Iterator[Place]:
+    """`y` of `self.y = y` where another attribute beside is cast like that: `self.x = x.double()`."""
+    own = {one.attr for one in ast.walk(place.node) if of_self(one)} if place is not None else set()  # type: ignore[attr-defined]
+    owner = place.source.class_at(place.span.line) if place is not None and own else None
+    for node in (one for one in ast.walk(owner) if isinstance(one, ast.Assign)) if owner is not None else ():
+        beside = [one.value for one in place.source.block_of(node) if isinstance(one, ast.Assign) and one is not node]  # type: ignore[union-attr]
+        cast = any(isinstance(one, ast.Call) and f"{called(one)}()" == method for one in beside)
+        if cast and any(of_self(one) and one.attr in own for one in node.targets):  # type: ignore[attr-defined]
+            yield place.at(node.value)  # type: ignore[union-attr]
 
 
 def _as_beside(evidence: Evidence, operand: Operand) -> Iterator[Candidate]:

@@ -241,6 +241,9 @@ def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for node in expressions(spot):
         own = spot.place.source.text(node) if _measures(node) else None
         if own is None:
+            whole = spot.place.source.text(node) if isinstance(node, ast.Call) and called(node) == "sum" else ""
+            listed = _listed_beside(spot, node) if whole else []
+            yield from (Offer("measure", spot, node, f"{whole} + {one}", "beside", 0.4) for one in listed)
             continue
         for mask in _masks(spot, node):
             yield Offer("measure", spot, node, f"int({mask}.sum())", "chosen", 0.3)
@@ -280,20 +283,25 @@ def _wraps(spot: Spot, node: ast.expr) -> bool:
     return isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Mod) and parent.right is node
 
 
+#: Annotations of lists, as the fields of dataclasses have them.
+_LISTS = re.compile(r"(?:typing\.)?(?:[Ll]ist|[Tt]uple|Sequence)\b")
 #: Displays and comprehensions of lists and dicts.
 _CONTAINERS = (ast.Tuple, ast.List, ast.Dict, ast.ListComp, ast.DictComp)
 
 
 def _listed_beside(spot: Spot, node: ast.AST) -> list[str]:
-    """`len(self.scales)` beside `len(self.ratios)`: the lengths of the lists that the same class keeps."""
-    one = node.args[0] if isinstance(node, ast.Call) and node.args and called(node) == "len" else None
+    """`len(self.scales)` beside `len(self.ratios)`: the lengths of the lists that the same class keeps.
+
+    Or beside a sum over one of them, `sum(one.width for one in self.ratios)`.
+    """
+    one = node.args[0] if isinstance(node, ast.Call) and node.args and called(node) in ("len", "sum") else None
+    one = one.generators[0].iter if isinstance(one, (ast.GeneratorExp, ast.ListComp)) else one
     owner = spot.place.source.class_at(spot.place.span.line)
     if owner is None or not isinstance(one, ast.Attribute) or not of_self(one):
         return []
-    rows = [
-        part for part in ast.walk(owner) if isinstance(part, (ast.Assign, ast.AnnAssign)) and part.value is not None
-    ]
-    listed = [part for part in rows if isinstance(part.value, _CONTAINERS)]
+    rows = [part for part in ast.walk(owner) if isinstance(part, (ast.Assign, ast.AnnAssign))]
+    listed = [part for part in rows if isinstance(part.value, _CONTAINERS)
+              or (isinstance(part, ast.AnnAssign) and _LISTS.match(ast.unparse(part.annotation)))]  # fmt: skip
     names = [getattr(target, "attr", getattr(target, "id", "")) for part in listed for target in targets_of(part)]
     return [f"len(self.{name})" for name in dict.fromkeys(names) if name not in ("", one.attr)][:_DERIVED]
 
