@@ -213,7 +213,8 @@ def other_element(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         if len(names) != len(targets) or len(taken) != 1 or loop is None or len(node.generators) > 1 or loop.ifs:  # type: ignore[attr-defined]
             continue
         own = names.index(taken[0])
-        for at, other in _called_elsewhere(spot, loop, names).items():
+        others = _called_elsewhere(spot, loop, names)
+        for at, other in ((at, other) for at, other in others.items() if at != own):
             read = [one for one in ast.walk(node.elt) if isinstance(one, ast.Name) and one.id == taken[0]]  # type: ignore[attr-defined]
             changes: list[tuple[ast.AST, str]] = [(one, other) for one in (*read, targets[at])]
             changes += [(targets[own], "_")] if names[at] == "_" else []
