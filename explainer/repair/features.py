@@ -146,8 +146,7 @@ def adds_start(candidate: Candidate) -> bool:
 def _other_end(candidate: Candidate) -> bool:
     """Whether just one end of a layer gives way to its other one: `base.in_features` -> `base.out_features`."""
     edit = candidate.edits[0]
-    old, new = (Counter(_TOKEN.findall(text or "")) for text in (edit.before, edit.after))
-    gone, come = list((old - new).elements()), list((new - old).elements())
+    gone, come = (list(one.elements()) for one in _exchanged(edit.before, edit.after))
     return len(candidate.edits) == len(gone) == len(come) == 1 and ENDS.get(gone[0]) == come[0]
 
 
@@ -161,7 +160,7 @@ def _kept_otherwise(candidate: Candidate, evidence: Evidence) -> bool:
         return False
     above = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno < candidate.culprit.line]
     kept = [one.value for one in above if any(of_self(each) and each.attr == come[0] for each in one.targets)]  # type: ignore[attr-defined]
-    gone = Counter(_TOKEN.findall(edit.before or "")) - Counter(_TOKEN.findall(edit.after or ""))
+    gone, _ = _exchanged(edit.before, edit.after)
     return not gone and any(not isinstance(one, ast.Name) and come[0] in loaded(one) for one in kept)
 
 
@@ -256,9 +255,9 @@ def _of_text(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
     pairs = [(edit.before or "", edit.after or "") for edit in candidate.edits]
     gone, come = Counter[str](), Counter[str]()
     for before, after in pairs:
-        old, new = Counter(_TOKEN.findall(before)), Counter(_TOKEN.findall(after))
-        gone += old - new
-        come += new - old
+        left, brought = _exchanged(before, after)
+        gone += left
+        come += brought
     source = evidence.sources(candidate.culprit.file)
     return {
         "edits": float(len({change_of(before, after) for before, after in pairs}) - 1),
@@ -291,8 +290,14 @@ def _familiar(candidate: Candidate, source: Source) -> float:
 
 def change_of(before: str, after: str) -> tuple[frozenset[str], frozenset[str]]:
     """The tokens that an edit takes away and brings: the same at sibling places."""
-    old, new = Counter(_TOKEN.findall(before)), Counter(_TOKEN.findall(after))
-    return frozenset(old - new), frozenset(new - old)
+    gone, come = _exchanged(before, after)
+    return frozenset(gone), frozenset(come)
+
+
+def _exchanged(before: str | None, after: str | None) -> tuple[Counter[str], Counter[str]]:
+    """The tokens that an edit takes away and brings, each as often as it does."""
+    old, new = (Counter(_TOKEN.findall(text or "")) for text in (before, after))
+    return old - new, new - old
 
 
 @functools.lru_cache(4)

@@ -1,4 +1,4 @@
-"""The search where something is counted wrongly: loops from one, bytes of a header; layers left behind."""
+"""The search where something is counted wrongly: loops from one, bytes, lists and pairs; layers left behind."""
 
 from __future__ import annotations
 
@@ -14,6 +14,77 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "a sum over what is listed, which lacks what is listed beside it": (
+        """
+        from dataclasses import dataclass
+        import torch
+        from torch import nn
+        @dataclass
+        class Kinds:
+            named: list[tuple[int, int]]
+            measured: tuple[str, ...] = ()
+            def width(self):
+                return sum(wide for _, wide in self.named)
+        class Net(nn.Module):
+            def __init__(self, kinds):
+                super().__init__()
+                self.looks = nn.ModuleList([nn.Embedding(many, wide) for many, wide in kinds.named])
+                self.out = nn.Sequential(nn.Linear(kinds.width(), 8), nn.ReLU(), nn.Linear(8, 1))
+            def forward(self, x, more):
+                return self.out(torch.cat([*(look(x[:, at]) for at, look in enumerate(self.looks)), more], 1))
+        kinds = Kinds([(9, 4), (5, 7)], ("age", "size", "cost"))
+        Net(kinds)(torch.randint(0, 5, (6, 2)), torch.rand(6, len(kinds.measured))).mean().backward()
+        """, "sum(wide for _, wide in self.named)", "+ len(self.measured)"),
+    "what a loop leaves of the pairs that it goes over": (
+        """
+        import torch
+        from torch import nn
+        class Table(nn.Module):
+            def __init__(self, sizes):
+                super().__init__()
+                self.looks = nn.ModuleList([nn.Embedding(many, wide) for many, wide in sizes])
+                width = sum(many for many, _ in sizes)
+                self.out = nn.Sequential(nn.Linear(width + 2, 8), nn.ReLU(), nn.Linear(8, 1))
+            def forward(self, x, more):
+                looks = [look(x[:, at]) for at, look in enumerate(self.looks)]
+                return self.out(torch.cat([*looks, more], 1))
+        Table([(9, 4), (5, 3)])(torch.randint(0, 5, (6, 2)), torch.rand(6, 2)).mean().backward()
+        """, "sum(many for many, _ in sizes)", "sum(wide for _, wide in sizes)"),
+    "all pairs of classes are counted, though some do not occur": (
+        """
+        import torch
+        def confusion(guess, label, classes):
+            counts = torch.bincount(label * classes + guess)
+            return counts.view(classes, classes)
+        torch.manual_seed(0)
+        total = torch.zeros(5, 5)
+        for label in torch.randint(0, 4, (6, 9)):
+            total += confusion(label.flip(0), label, 5)
+        """, "torch.bincount(label * classes + guess)", "minlength=classes * classes"),
+    "a list whose length is written as a number": (
+        """
+        import torch
+        from torch import nn
+        KINDS = ["oak", "elm", "ash", "fir", "yew", "box"]
+        label = torch.arange(30) % len(KINDS)
+        counts = torch.stack([(label == k).sum() for k in range(5)]).float()
+        net = nn.Linear(4, len(KINDS))
+        nn.CrossEntropyLoss(weight=1 / counts)(net(torch.rand(30, 4)), label).backward()
+        """, "for k in range(5)", "range(len(KINDS))"),
+    "a helper that counts classes is not told how many there are": (
+        """
+        import torch
+        from torch import nn
+        class Settings:
+            kinds = 4
+        def weights_of(labels):
+            counts = torch.bincount(labels)
+            return len(labels) / counts.clamp(min=1).float()
+        settings = Settings()
+        net, labels = nn.Linear(3, settings.kinds), torch.tensor([0, 1, 2, 1, 0, 2])
+        loss = nn.CrossEntropyLoss(weight=weights_of(labels))
+        loss(net(torch.rand(6, 3)), labels).backward()
+        """, "counts = torch.bincount(labels)", "minlength="),
     "ids that are no counts need a row up to the largest": (
         """
         import numpy as np
