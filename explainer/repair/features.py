@@ -35,8 +35,10 @@ from explainer.repair.agreement import (
 )
 from explainer.repair.atoms.arguments import OF_DATA
 from explainer.repair.atoms.common import greatest
+from explainer.repair.departing import Departing, departing
 from explainer.repair.meeting import above
 from explainer.repair.prior import ATOM, FILLING
+from explainer.repair.siblings import agrees
 from explainer.repair.spots import Spot, spots
 from explainer.repair.uses import misnamed, misplaced
 from explainer.replay.outcomes import other_input
@@ -63,14 +65,22 @@ _TURNING = ("dimension", "layout", "swap", "pattern")
 
 @frozen
 class Roles:
-    """The role that each line of the slice has in a crash, with its distance; the lines of the failing stack."""
+    """The role that each line of the slice has in a crash, with its distance; the lines of the failing stack.
+
+    `sizes`: the lines that compute the sizes that do not fit.
+    """
 
     lines: Mapping[Line, tuple[str, int]]
     stack: Mapping[Line, int]
+    sizes: Departing
 
     def of(self, candidate: Candidate) -> tuple[str, int]:
         """The role of the line that a candidate takes for the cause."""
-        return self.lines.get((candidate.culprit.file, candidate.culprit.line), ("elsewhere", _FAR))
+        return self.lines.get(_line_of(candidate), ("elsewhere", _FAR))
+
+
+def _line_of(candidate: Candidate) -> Line:
+    return candidate.culprit.file, candidate.culprit.line
 
 
 def roles(evidence: Evidence) -> Roles:
@@ -79,7 +89,7 @@ def roles(evidence: Evidence) -> Roles:
     for spot in spots(evidence):
         lines.setdefault(_line(spot), (spot.role, spot.distance))
     stack = [(frame.place.source.file, frame.place.span.line) for frame in reversed(evidence.frames)]
-    return Roles(lines, {line: depth for depth, line in reversed(list(enumerate(stack)))})
+    return Roles(lines, {line: depth for depth, line in reversed(list(enumerate(stack)))}, departing(evidence))
 
 
 def _line(spot: Spot) -> Line:
@@ -105,7 +115,10 @@ def features(
         "came-along": float(bool(lost) and came_along(evidence)),
         "warned": float(bool(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))),
         "apart": float(evidence.apart),
-        "above": float((candidate.culprit.file, candidate.culprit.line) in above(evidence)),
+        "as-sibling": float(agrees(candidate, evidence)),
+        "above": float(_line_of(candidate) in above(evidence)),
+        "departs": float(_line_of(candidate) in where.sizes.first),
+        "met": float(_line_of(candidate) in where.sizes.met),
         "input": float(candidate.literal and other_input(run, control)),
         "turned-input": float(bool(lost) and _turned_input(run, control)),
         "ungraded": float(min(int(run.answer.get("ungraded") or 0), 2)),
@@ -224,8 +237,7 @@ def _of_origin(candidate: Candidate) -> dict[str, float]:
 
 def _of_place(candidate: Candidate, evidence: Evidence, where: Roles) -> dict[str, float]:
     role, distance = where.of(candidate)
-    line = candidate.culprit.file, candidate.culprit.line
-    depth = where.stack.get(line)
+    depth = where.stack.get(_line_of(candidate))
     return {
         f"role={role}": 1.0,
         "distance": min(distance, _FAR) / _FAR,

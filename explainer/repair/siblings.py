@@ -110,17 +110,54 @@ def _of_one_line(edit: Edit) -> bool:
 
 def _siblings(source: Source, own: ast.stmt) -> Iterator[tuple[ast.stmt, dict[str, str]]]:
     """The statements of a function that differ from one in names alone, with the names that stand for its names."""
+    for one in _beside(source, own):
+        names = stands_for(own, one)
+        if names is not None and any(old != new for old, new in names.items()):
+            yield one, names
+
+
+def _beside(source: Source, own: ast.stmt) -> Iterator[ast.stmt]:
+    """The other statements of a line in a function."""
     for one in ast.walk(source.scope_at(own.lineno)):
         plain = isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)) and one.lineno == one.end_lineno
-        names = stands_for(own, one) if plain and one is not own else None
-        if names is not None and any(old != new for old, new in names.items()):
-            yield one, names  # type: ignore[misc]
+        if plain and one is not own:
+            yield one  # type: ignore[misc]
 
 
 def _at(source: Source, sibling: ast.stmt, edit: Edit, names: dict[str, str]) -> Edit:
     before, head = source.line(sibling.lineno), " " * sibling.col_offset
     text = renamed((edit.after or "").strip(), names)
     return replace(edit, start_line=sibling.lineno, end_line=sibling.lineno, before=before, after=head + text)
+
+
+def agrees(candidate: Candidate, evidence: Evidence) -> bool:
+    """Whether an edit says what a sibling statement says where it had said something else: `net["basis"]`, as there.
+
+    Both differ in names alone, more of which are the same then than not.
+    """
+    edit = candidate.edits[0]
+    source = evidence.sources(candidate.culprit.file)
+    own = source.statement_at(edit.start_line) if source is not None else None
+    if source is None or own is None or len(candidate.edits) != 1:
+        return False
+    edited = _statement(edit.after)
+    if edited is None or _masked(edited) != _masked(own):
+        return False
+    old, new = _names(own), _names(edited)
+    rows = [_names(one) for one in _beside(source, own) if type(one) is type(own) and _masked(one) == _masked(own)]
+    return any(_apart(new, row) < _apart(old, row) and 2 * _apart(new, row) < len(row) for row in rows)
+
+
+def _apart(names: Sequence[str], others: Sequence[str]) -> int:
+    return sum(one != other for one, other in zip(names, others, strict=True))
+
+
+def _statement(text: str | None) -> ast.stmt | None:
+    try:
+        body = ast.parse((text or "").strip()).body
+    except SyntaxError:  # a part of one
+        return None
+    return body[0] if len(body) == 1 else None
 
 
 def _names(node: ast.AST) -> list[str]:

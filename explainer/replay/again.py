@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import linecache
 import os
 import random
 import struct
@@ -252,7 +253,14 @@ def _error(error: BaseException, request: dict[str, Any]) -> dict[str, Any]:
     column = [getattr(own[-1], name, None) for name in ("colno", "end_colno")] if own else []
     behind = any(frame.name in ("backward", "grad") for frame in traceback.extract_tb(error.__traceback__))
     about = {"type": type(error).__name__, "message": message, "backward": behind}
-    return {**about, "frames": frames[-20:], "column": column}
+    return {**about, "frames": frames[-20:], "column": column, "rest": _rest(own[-1]) if own else None}
+
+
+def _rest(frame: traceback.FrameSummary) -> int | None:
+    """How much stands behind the failing expression in its line: an edit within it does not change that."""
+    end, line = getattr(frame, "end_colno", None), linecache.getline(frame.filename, frame.lineno or 0)
+    one_line = getattr(frame, "end_lineno", None) == frame.lineno
+    return len(line.rstrip().encode()) - end if end is not None and one_line and line else None
 
 
 def _line(frame: traceback.FrameSummary) -> int:

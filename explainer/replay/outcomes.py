@@ -69,7 +69,7 @@ def late(run: Run) -> bool:
 def further(candidate: Candidate, run: Run, control: Run | None) -> bool:
     """Whether an edited run failed later than the control, in the same kind of error: another mistake may be left.
 
-    Columns tell it too, but not in lines that the edit itself changed.
+    Columns tell it too, but not in lines that the edit itself changed: there it is later where less stands behind it.
     """
     if control is None or not run.error or run.error["type"] != control.error["type"]:
         return False
@@ -79,7 +79,15 @@ def further(candidate: Candidate, run: Run, control: Run | None) -> bool:
     alike = re.sub(r"\d+", "#", run.error["message"]) == re.sub(r"\d+", "#", control.error["message"])
     lines = {line for _, line, _ in control.error["frames"][-1:]}
     own = any(edit.start_line <= line <= edit.end_line for edit in candidate.edits for line in lines)
-    return alike and not own and place(run) != place(control) and run.steps >= control.steps
+    later = _around(run, control) if own else place(run) != place(control)
+    return alike and later and run.steps >= control.steps
+
+
+def _around(run: Run, control: Run) -> bool:
+    """Whether an expression failed around the one that did in the control, in the same line."""
+    rest, before = run.error.get("rest"), control.error.get("rest")
+    same = run.error["frames"][-1:] == control.error["frames"][-1:]
+    return same and rest is not None and before is not None and rest < before
 
 
 def _later(run: Run, control: Run) -> bool:

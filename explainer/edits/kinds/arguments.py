@@ -76,7 +76,7 @@ def set_argument(
     found = argument_node(call, argument, parameters)
     if found is not None:
         return changed(call.source, [(call.source.span(found), literal(to))])
-    if isinstance(argument, int) or any(word.arg is None for word in node.keywords):
+    if isinstance(argument, int):
         raise EditError(f"the call has no argument {argument}")
     return add_argument(call, f"{argument}={literal(to)}")
 

@@ -103,22 +103,42 @@ def _kept_in_buffer(source: Source, scope: ast.AST, name: str) -> Iterator[ast.e
 
 
 def _set_alone(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:
-    """What methods that return nothing, and so add to no loss, set an attribute to."""
+    """What methods that return nothing, and so add to no loss, set an attribute to.
+
+    What changes it there, `self.state = self.state * kept`, does not make it where another method does.
+    """
+    made = _made_anew(source, scope, name)
     for function in (one for one in ast.walk(scope) if isinstance(one, ast.FunctionDef) and one.name != "__init__"):
         inner = list(ast.walk(function))
         if not any(isinstance(one, (ast.Return, ast.Yield)) and one.value is not None for one in inner):
-            yield from (one.value for one in inner if isinstance(one, ast.Assign) and sets(one, name))
+            values = (one.value for one in inner if isinstance(one, ast.Assign) and sets(one, name))
+            yield from (one for one in values if not made or not _reads(source, one, name))
+
+
+def _made_anew(source: Source, scope: ast.AST, name: str) -> list[ast.expr]:
+    """What an attribute is set to that has a history, and is not made of the attribute itself."""
+    values = [one.value for one in ast.walk(scope) if isinstance(one, ast.Assign) and sets(one, name)]
+    return [one for one in values if not _is_cut(one) and not _reads(source, one, name)]
+
+
+def _reads(source: Source, value: ast.AST, name: str) -> bool:
+    return any(isinstance(one, ast.Attribute) and source.text(one) == name for one in ast.walk(value))
 
 
 def _set_last(source: Source, scope: ast.AST, name: str) -> Iterator[ast.expr]:
-    """What the one method that reads an attribute sets it to, once it has read it."""
+    """What the one method that reads an attribute sets it to, once it has read it; what changes it alone is none."""
     own = [one for one in ast.walk(scope) if isinstance(one, ast.FunctionDef)]
+    changing = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and sets(one, name)]
+    changing = [one for one in changing if _made_anew(source, scope, name) and _reads(source, one.value, name)]
+    beside = {id(part) for one in changing for part in ast.walk(one)}
+    beside |= {id(one.left) for one in ast.walk(scope) if isinstance(one, ast.Compare)}
     read = [
         (one.lineno, function.name)
         for function in own
         for one in ast.walk(function)
         if isinstance(one, ast.Attribute) and type(one.ctx) is ast.Load and source.text(one) == name
-    ]
+        and id(one) not in beside
+    ]  # fmt: skip
     last = max((line for line, _ in read), default=0)
     for function in (one for one in own if {where for _, where in read} == {one.name} and one.name != "__init__"):
         stores = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and sets(one, name)]

@@ -1,0 +1,188 @@
+"""Where the size that a layer is built for departs from the sizes that tensors had on their way to it."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from explainer.edits.evidence import Evidence, Step
+from explainer.edits.generators.batch import CREATORS
+from explainer.edits.generators.sites import layers_hit, trees_hit
+from explainer.edits.generators.slices import chain, operands, trunk
+from explainer.edits.lines import EditError
+from explainer.edits.place import Place
+from explainer.frozen import frozen
+from explainer.replay.recorders.taint import parts
+
+Line = tuple[str, int]
+Tree = list[Any]
+#: Sizes up to this one are met by chance; how far behind the failing call dimensions are looked for that were folded.
+_FEW, _NEAR = 3, 6
+
+
+@frozen
+class Departing:
+    """The lines that compute the size which the failing layer is built for.
+
+    `met`: what they compute is a size that a tensor had. `first`: it is none, though that is what it is computed of.
+    """
+
+    met: frozenset[Line] = frozenset()
+    first: frozenset[Line] = frozenset()
+
+
+@frozen
+class _Sizes:
+    """The sizes that tensors had on the way; those that make up the size that arrives, where dimensions were folded."""
+
+    had: frozenset[int]
+    folded: tuple[int, ...]
+
+
+def departing(evidence: Evidence) -> Departing:
+    """Which lines compute sizes that tensors had, and which are the first that do not."""
+    met: set[Line] = set()
+    first: set[Line] = set()
+    for tree, used, sizes in (*_of_layer(evidence), *_of_operands(evidence)):
+        _Walk(evidence, sizes, met, first).root(tree, used)
+    return Departing(frozenset(met - first), frozenset(first))
+
+
+def _of_layer(evidence: Evidence) -> Iterator[tuple[Tree, Place | None, _Sizes]]:
+    """What the failing layer was built for, and the sizes on the way of what it was given."""
+    if layers_hit(evidence):
+        sizes = _Sizes(_had(evidence.steps), _folded(evidence))
+        yield from ((tree, None, sizes) for tree, need in trees_hit(evidence) if int(tree[-1]) != need)
+
+
+def _of_operands(evidence: Evidence) -> Iterator[tuple[Tree, Place | None, _Sizes]]:
+    """The sizes that the program gave a tensor itself, which do not fit the other one, and those on the way of that."""
+    every = operands(evidence) if not layers_hit(evidence) else []
+    for one, other in itertools.permutations(every, 2):
+        apart = (set(one.shape) - set(other.shape)) & set(evidence.said)
+        behind = chain(evidence, other.start)
+        for step in chain(evidence, one.start, _NEAR) if apart and behind else ():
+            made = [tree for tree in step.numbers if step.function in CREATORS and int(tree[-1]) in apart]
+            yield from ((tree, step.place, _Sizes(_had(behind), ())) for tree in made)
+
+
+def _had(steps: Iterable[Step]) -> frozenset[int]:
+    shapes = [shape for step in steps for shape, _ in (*_given(step), *step.out)]
+    return frozenset(size for shape in shapes for size in shape if size > _FEW)
+
+
+def _folded(evidence: Evidence) -> tuple[int, ...]:
+    """The sizes of the dimensions that were folded into the one that the failing layer reads."""
+    crash = evidence.crash
+    for step in trunk(evidence, crash.inputs[0] if crash and crash.inputs else None, _NEAR):
+        before = step.before[0][0] if step.before else []
+        if len(before) > len(step.shape) > 0:
+            return tuple((Counter(before) - Counter(step.shape)).elements())
+    return ()
+
+
+def _given(step: Step) -> Sequence[tuple[list[int], str]]:
+    """What a call was given, without a layer's own parameters."""
+    return step.before[:1] if step.layer is not None else step.before
+
+
+@frozen
+class _Walk:
+    evidence: Evidence
+    sizes: _Sizes
+    met: set[Line]
+    first: set[Line]
+
+    def root(self, tree: Tree, used: Place | None) -> None:
+        """The number itself, which is not what arrives: its factors, where dimensions were folded.
+
+        `used`: where a tensor is made of it; what is right elsewhere may be wrong there.
+        """
+        if tree[0] != "op":
+            return
+        odd = self._odd(tree)
+        here, there = self._statement(tree), _statement(used)
+        if odd is not None:
+            self._below(odd, here, True)
+        elif any([self._below(one, here) for one in (tree[2], tree[3])]):
+            return
+        elif used is not None and here is not there and int(tree[-1]) in self.sizes.had:
+            self._tell(tree, self.met)
+            self.first.add((used.source.file, used.span.line))
+        else:
+            self._tell(tree, self.first)
+
+    def _odd(self, tree: Tree) -> Tree | None:
+        """The one factor of a product that no dimension has of those that were folded; None where there is none."""
+        left, odd = Counter(self.sizes.folded), {}
+        for one in sorted(_factors(tree), key=lambda one: one[0] == "op") if left else ():
+            left[int(one[-1])] -= 1
+            if left[int(one[-1])] < 0 and int(one[-1]) > 1:
+                odd[int(one[-1])] = one
+        return next(iter(odd.values())) if len(odd) == 1 and tree[1] in ("*", "**") else None
+
+    def _below(self, tree: Tree, around: ast.stmt | None, odd: bool = False) -> bool:
+        """Whether a number, or what it was computed of, departs; `odd`: it does in any case."""
+        if tree[0] != "op":
+            return False
+        here = self._statement(tree)
+        below = [self._below(one, here) for one in (tree[2], tree[3])]
+        if any(below) or here is None or here is around:
+            return any(below)
+        value = int(tree[-1])
+        if odd or (value > _FEW and value not in self.sizes.had and self._of_sizes(tree) and not _sums(tree)):
+            self._tell(tree, self.first, all(int(one[-1]) in self.sizes.had for one in parts(tree)))
+            return True
+        if value in self.sizes.had:
+            self._tell(tree, self.met)
+        return False
+
+    def _of_sizes(self, tree: Tree) -> bool:
+        """Whether a number is computed of a size that a tensor had."""
+        return any(int(one[-1]) in self.sizes.had or (one[0] == "op" and self._of_sizes(one)) for one in tree[2:4])
+
+    def _tell(self, tree: Tree, lines: set[Line], again: bool = False) -> None:
+        place = self.evidence.place(tree[4]) if tree[4] else None
+        loop = _loop(place) if place is not None and again else None
+        if place is not None:
+            first, last = place.span.line, place.span.end_line or place.span.line
+            rows = [loop.lineno] if loop is not None else range(first, last + 1)
+            lines.update((place.source.file, row) for row in rows)
+
+    def _statement(self, tree: Tree) -> ast.stmt | None:
+        return _statement(self.evidence.place(tree[4]) if tree[4] else None)
+
+
+def _statement(place: Place | None) -> ast.stmt | None:
+    try:
+        return place.statement().node if place is not None else None  # type: ignore[return-value]
+    except EditError:
+        return None
+
+
+def _sums(tree: Tree) -> bool:
+    """Whether sizes are added up, which need not be joined by themselves: `a + b`, not `n + 1`."""
+    own = (one for one in tree[2:4] if one[0] == "lit" and tree[4] and one[1][:2] == tree[4][:2])
+    return tree[1] == "+" and not any(own)
+
+
+def _factors(tree: Tree) -> Iterator[Tree]:
+    """What a product is of."""
+    if tree[0] == "op" and tree[1] == "*":
+        yield from _factors(tree[2])
+        yield from _factors(tree[3])
+    elif tree[0] == "op" and tree[1] == "**":
+        yield from _factors(tree[2])
+    else:
+        yield tree
+
+
+def _loop(place: Place) -> ast.For | None:
+    """The loop around a place, in its function."""
+    around: ast.AST | None = place.node
+    while around is not None and not isinstance(around, (ast.For, ast.FunctionDef)):
+        around = place.source.parent_of(around)
+    return around if isinstance(around, ast.For) else None
