@@ -241,13 +241,18 @@ def _first_of_rule(first: Any) -> bool:
 
 
 def odd(scene: Scene) -> tuple[Span, Label, str] | None:
-    """Where a recorded run first went another way than before, and in words how; None where none was recorded."""
+    """Where a recorded run first went another way than before, or a size was first computed that no tensor had.
+
+    With words for it; None where nothing was recorded.
+    """
     evidence = scene.once("recording", lambda: None)  # what the search has asked for, or nothing
     if evidence is None:
         return None
+    from explainer.repair.departing import departs
     from explainer.repair.odd import odd as found
 
-    return found(evidence, scene.options.language)
+    language = scene.options.language
+    return found(evidence, language) or departs(evidence, language)
 
 
 def _from_data(family: str, scene: Scene) -> bool:

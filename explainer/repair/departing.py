@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from explainer.diagnosis import Label, Span
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators.batch import CREATORS
 from explainer.edits.generators.sites import layers_hit, trees_hit
@@ -15,6 +16,7 @@ from explainer.edits.generators.slices import chain, operands, trunk
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
+from explainer.locale import word
 from explainer.replay.recorders.taint import parts
 
 Line = tuple[str, int]
@@ -25,13 +27,15 @@ _FEW, _NEAR = 3, 6
 
 @frozen
 class Departing:
-    """The lines that compute the size which the failing layer is built for.
+    """The lines that compute the size which the failing layer, or one of the tensors that meet, is made for.
 
     `met`: what they compute is a size that a tensor had. `first`: it is none, though that is what it is computed of.
+    `odd`: the places that compute those, with what they give, and what arrives in its place, or 0.
     """
 
     met: frozenset[Line] = frozenset()
     first: frozenset[Line] = frozenset()
+    odd: tuple[tuple[Place, int, int], ...] = ()
 
 
 @frozen
@@ -46,19 +50,31 @@ def departing(evidence: Evidence) -> Departing:
     """Which lines compute sizes that tensors had, and which are the first that do not."""
     met: set[Line] = set()
     first: set[Line] = set()
-    for tree, used, sizes in (*_of_layer(evidence), *_of_operands(evidence)):
-        _Walk(evidence, sizes, met, first).root(tree, used)
-    return Departing(frozenset(met - first), frozenset(first))
+    odd: dict[Line, tuple[Place, int, int]] = {}
+    for tree, need, used, sizes in (*_of_layer(evidence), *_of_operands(evidence)):
+        _Walk(evidence, sizes, met, first, odd).root(tree, need, used)
+    return Departing(frozenset(met - first), frozenset(first), tuple(odd.values()))
 
 
-def _of_layer(evidence: Evidence) -> Iterator[tuple[Tree, Place | None, _Sizes]]:
+def departs(evidence: Evidence, language: str) -> tuple[Span, Label, str] | None:
+    """The one place that first computes a size that no tensor had: what to write there, and a sentence."""
+    found = departing(evidence).odd
+    if len(found) != 1:
+        return None
+    (place, value, need), span = found[0], found[0][0].span
+    label = Label(span.file, span.line, word("departs_label", language, value=value), span.column, span.end_column)
+    kind = "departs_need" if need else "departs"
+    return span, label, word(kind, language, text=f"`{place.short}`", value=value, need=need)
+
+
+def _of_layer(evidence: Evidence) -> Iterator[tuple[Tree, int, Place | None, _Sizes]]:
     """What the failing layer was built for, and the sizes on the way of what it was given."""
     if layers_hit(evidence):
-        sizes = _Sizes(_had(evidence.steps), _folded(evidence))
-        yield from ((tree, None, sizes) for tree, need in trees_hit(evidence) if int(tree[-1]) != need)
+        sizes = _Sizes(_had(evidence.steps), _folded(evidence))  # what arrives is another size than the number
+        yield from ((tree, need, None, sizes) for tree, need in trees_hit(evidence) if int(tree[-1]) != need)
 
 
-def _of_operands(evidence: Evidence) -> Iterator[tuple[Tree, Place | None, _Sizes]]:
+def _of_operands(evidence: Evidence) -> Iterator[tuple[Tree, int, Place | None, _Sizes]]:
     """The sizes that the program gave a tensor itself, which do not fit the other one, and those on the way of that."""
     every = operands(evidence) if not layers_hit(evidence) else []
     for one, other in itertools.permutations(every, 2):
@@ -66,7 +82,7 @@ def _of_operands(evidence: Evidence) -> Iterator[tuple[Tree, Place | None, _Size
         behind = chain(evidence, other.start)
         for step in chain(evidence, one.start, _NEAR) if apart and behind else ():
             made = [tree for tree in step.numbers if step.function in CREATORS and int(tree[-1]) in apart]
-            yield from ((tree, step.place, _Sizes(_had(behind), ())) for tree in made)
+            yield from ((tree, 0, step.place, _Sizes(_had(behind), ())) for tree in made)
 
 
 def _had(steps: Iterable[Step]) -> frozenset[int]:
@@ -95,9 +111,10 @@ class _Walk:
     sizes: _Sizes
     met: set[Line]
     first: set[Line]
+    odd: dict[Line, tuple[Place, int, int]]
 
-    def root(self, tree: Tree, used: Place | None) -> None:
-        """The number itself, which is not what arrives: its factors, where dimensions were folded.
+    def root(self, tree: Tree, need: int, used: Place | None) -> None:
+        """The number itself, which is not what arrives (`need`): its factors, where dimensions were folded.
 
         `used`: where a tensor is made of it; what is right elsewhere may be wrong there.
         """
@@ -110,10 +127,10 @@ class _Walk:
         elif any([self._below(one, here) for one in (tree[2], tree[3])]):
             return
         elif used is not None and here is not there and int(tree[-1]) in self.sizes.had:
-            self._tell(tree, self.met)
+            self._tell(tree)
             self.first.add((used.source.file, used.span.line))
         else:
-            self._tell(tree, self.first)
+            self._blame(tree, need=need)
 
     def _odd(self, tree: Tree) -> Tree | None:
         """The one factor of a product that no dimension has of those that were folded; None where there is none."""
@@ -134,23 +151,28 @@ class _Walk:
             return any(below)
         value = int(tree[-1])
         if odd or (value > _FEW and value not in self.sizes.had and self._of_sizes(tree) and not _sums(tree)):
-            self._tell(tree, self.first, all(int(one[-1]) in self.sizes.had for one in parts(tree)))
+            self._blame(tree, all(int(one[-1]) in self.sizes.had for one in parts(tree)))
             return True
         if value in self.sizes.had:
-            self._tell(tree, self.met)
+            self._tell(tree)
         return False
 
     def _of_sizes(self, tree: Tree) -> bool:
         """Whether a number is computed of a size that a tensor had."""
         return any(int(one[-1]) in self.sizes.had or (one[0] == "op" and self._of_sizes(one)) for one in tree[2:4])
 
-    def _tell(self, tree: Tree, lines: set[Line], again: bool = False) -> None:
+    def _blame(self, tree: Tree, again: bool = False, need: int = 0) -> None:
+        """What computes a number, or the loop around it, where that should have gone on (`again`)."""
         place = self.evidence.place(tree[4]) if tree[4] else None
         loop = _loop(place) if place is not None and again else None
         if place is not None:
-            first, last = place.span.line, place.span.end_line or place.span.line
-            rows = [loop.lineno] if loop is not None else range(first, last + 1)
-            lines.update((place.source.file, row) for row in rows)
+            self.odd[place.source.file, place.span.line] = place, int(tree[-1]), need
+            lines = [loop.lineno] if loop is not None else _lines(place)
+            self.first.update((place.source.file, line) for line in lines)
+
+    def _tell(self, tree: Tree) -> None:
+        place = self.evidence.place(tree[4]) if tree[4] else None
+        self.met.update((place.source.file, line) for line in (_lines(place) if place is not None else ()))
 
     def _statement(self, tree: Tree) -> ast.stmt | None:
         return _statement(self.evidence.place(tree[4]) if tree[4] else None)
@@ -161,6 +183,10 @@ def _statement(place: Place | None) -> ast.stmt | None:
         return place.statement().node if place is not None else None  # type: ignore[return-value]
     except EditError:
         return None
+
+
+def _lines(place: Place) -> range:
+    return range(place.span.line, (place.span.end_line or place.span.line) + 1)
 
 
 def _sums(tree: Tree) -> bool:

@@ -16,6 +16,8 @@ from explainer.source import called as name_of
 
 #: How many that say the same are changed together.
 _TWINS = 3
+#: From how many parts on two statements are not alike by chance.
+_TELLING = 16
 _NAME = re.compile(r"(?<![\w\"'])[A-Za-z_]\w*")
 _KEY = re.compile(r"([\"'])(\w+)\1")
 
@@ -133,7 +135,7 @@ def _at(source: Source, sibling: ast.stmt, edit: Edit, names: dict[str, str]) ->
 def agrees(candidate: Candidate, evidence: Evidence) -> bool:
     """Whether an edit says what a sibling statement says where it had said something else: `net["basis"]`, as there.
 
-    Both differ in names alone, more of which are the same then than not.
+    Both differ in names alone then; where they did before, more of these are the same then than not.
     """
     edit = candidate.edits[0]
     source = evidence.sources(candidate.culprit.file)
@@ -141,8 +143,11 @@ def agrees(candidate: Candidate, evidence: Evidence) -> bool:
     if source is None or own is None or len(candidate.edits) != 1:
         return False
     edited = _statement(edit.after)
-    if edited is None or _masked(edited) != _masked(own):
+    if edited is None:
         return False
+    if _masked(edited) != _masked(own):
+        shape = _masked(edited)
+        return len(shape.split()) > _TELLING and any(_masked(one) == shape for one in _beside(source, own))
     old, new = _names(own), _names(edited)
     rows = [_names(one) for one in _beside(source, own) if type(one) is type(own) and _masked(one) == _masked(own)]
     return any(_apart(new, row) < _apart(old, row) and 2 * _apart(new, row) < len(row) for row in rows)

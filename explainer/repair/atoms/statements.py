@@ -103,7 +103,10 @@ def earlier(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def adjusted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`self.a = A(n); if m < n: self.n = m` -> behind it, `self.a = A(self.n)`: a value is read before it is right."""
+    """`self.a = A(n); if m < n: self.n = m` -> behind it, `self.a = A(self.n)`: a value is read before it is right.
+
+    `mask = pad(n, x.size(1)); y, m = front(x, n)` -> behind it, `mask = pad(m, y.size(1))`.
+    """
     node, source = statement_around(spot.place), spot.place.source
     block = source.block_of(node) if isinstance(node, (ast.Assign, ast.Expr)) else []
     at = next((k for k, one in enumerate(block) if one is node), 0)
@@ -111,7 +114,7 @@ def adjusted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for last in range(at + 1, min(at + 1 + _PAST, len(block))):
         row = block[at : last + 1]
         given = _given(row[-1])
-        right = {**(dict.fromkeys(given, "") if isinstance(row[-1], ast.If) else {}), **kept}
+        right = {**(dict.fromkeys(given, "") if isinstance(row[-1], ast.If) else {}), **kept, **_renewed(row[-1])}
         changes = [(one, right[one.id] or one.id) for one in ast.walk(node)
                    if isinstance(one, ast.Name) and one.id in right and (right[one.id] or one.id) in given]  # fmt: skip
         touched = {ast.unparse(one) for other in row[1:] for one in names_in(other)}
@@ -129,6 +132,16 @@ def _kept(statement: ast.stmt) -> Iterator[tuple[str, str]]:
         for one, other in zip(target.elts, value.elts) if both else [(target, value)]:  # type: ignore[attr-defined]  # noqa: B905
             if of_self(one) and isinstance(other, ast.Name):
                 yield other.id, ast.unparse(one)
+
+
+def _renewed(statement: ast.stmt) -> dict[str, str]:
+    """What a call gives back for each name that it is given, where it gives back as many values: empty for the same."""
+    value, targets = (statement.value, statement.targets) if isinstance(statement, ast.Assign) else (None, [])
+    args = value.args if isinstance(value, ast.Call) else []
+    made = targets[0].elts if targets and isinstance(targets[0], ast.Tuple) else targets
+    pairs = list(zip(args, made)) if len(made) in (1, len(args)) else []  # noqa: B905
+    return {one.id: "" if one.id == other.id else other.id for one, other in pairs
+            if isinstance(one, ast.Name) and isinstance(other, ast.Name)}  # fmt: skip
 
 
 def _given(statement: ast.stmt) -> set[str]:
