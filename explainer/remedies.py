@@ -123,6 +123,8 @@ def _proves(passed: Sequence[Verdict], held: Held, scene: Scene) -> bool:
         return False
     if family in SIZES and candidate.kind in DECIDING and drops_name(candidate):
         return False  # what is computed there may be computed wrongly
+    if family in SIZES and _comes_later(candidate, scene):
+        return False
     if passed[0].judgement.doubts or recomputes(candidate) or drops_computed(candidate, sources(scene)):
         return False
     if passed[0].level == "program" or (family not in TRAVELS and not _cuts_graph(candidate)):
@@ -171,6 +173,14 @@ def _behind(candidate: Candidate, held: Held) -> bool:
     span = held.culprit
     apart = span is not None and (span.file, span.line) != (candidate.culprit.file, candidate.culprit.line)
     return held.rule.family in TRAVELS and is_cast(candidate) and apart
+
+
+def _comes_later(candidate: Candidate, scene: Scene) -> bool:
+    """Whether the size that an edit changes was wrong before it got to that line."""
+    from explainer.repair.departing import departing
+
+    evidence, line = _recorded(scene), (candidate.culprit.file, candidate.culprit.line)
+    return evidence is not None and departing(evidence).comes_later(line)
 
 
 def _keeps_graph(candidate: Candidate) -> bool:

@@ -131,7 +131,7 @@ def _unlikely(one: Survivor, own: Survivor) -> bool:
 
 def _strange(one: Survivor, evidence: Evidence) -> bool:
     """Whether what is offered first has a sign against it."""
-    told = {"recomputed", "offset"} & one.counted.keys()
+    told = {"recomputed", "offset", "later"} & one.counted.keys()
     return one.forgets or one.drops or bool(told) or sets_apart(one.candidate, evidence)
 
 
@@ -142,11 +142,14 @@ def _told(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None
 
 
 def _fits(one: Survivor, where: Roles) -> bool:
-    """Whether an edit comes last, turns a tensor around where it failed, or takes samples of whatever sizes."""
+    """Whether an edit comes last, turns a tensor around where it failed, or takes samples of whatever sizes.
+
+    So does what changes a size that was wrong before.
+    """
     edits = one.candidate.edits
     turned = where.stack.get(one.line) == 0 and of_layout(edits) and not puts_in(edits)
     doubts = set(one.judgement.doubts) - {"chance"}  # another alignment is as far from the origin
-    return bool(doubts) or one.drops or turned or collates(edits)
+    return bool(doubts) or one.drops or turned or where.sizes.comes_later(one.line) or collates(edits)
 
 
 def _generated(found: list[Survivor], control: Run | None) -> Survivor | None:

@@ -17,7 +17,7 @@ from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
 from explainer.locale import word
-from explainer.replay.recorders.taint import parts
+from explainer.replay.recorders.taint import literals, parts
 
 Line = tuple[str, int]
 Tree = list[Any]
@@ -30,12 +30,18 @@ class Departing:
     """The lines that compute the size which the failing layer, or one of the tensors that meet, is made for.
 
     `met`: what they compute is a size that a tensor had. `first`: it is none, though that is what it is computed of.
+    `every`: all that has a part in it.
     `odd`: the places that compute those, with what they give, and what arrives in its place, or 0.
     """
 
     met: frozenset[Line] = frozenset()
     first: frozenset[Line] = frozenset()
+    every: frozenset[Line] = frozenset()
     odd: tuple[tuple[Place, int, int], ...] = ()
+
+    def comes_later(self, line: Line) -> bool:
+        """Whether a line has a part in a size that does not fit, and another was the first to compute a wrong one."""
+        return bool(self.first) and line in self.every - self.first
 
 
 @frozen
@@ -50,10 +56,13 @@ def departing(evidence: Evidence) -> Departing:
     """Which lines compute sizes that tensors had, and which are the first that do not."""
     met: set[Line] = set()
     first: set[Line] = set()
+    every: set[Line] = set()
     odd: dict[Line, tuple[Place, int, int]] = {}
     for tree, need, used, sizes in (*_of_layer(evidence), *_of_operands(evidence)):
-        _Walk(evidence, sizes, met, first, odd).root(tree, need, used)
-    return Departing(frozenset(met - first), frozenset(first), tuple(odd.values()))
+        _Walk(evidence, sizes, met, first, odd, set()).root(tree, need, used)
+        places = [evidence.place(one[-2]) for one in (*parts(tree), *literals(tree))]
+        every |= {(place.source.file, line) for place in places if place is not None for line in _lines(place)}
+    return Departing(frozenset(met - first), frozenset(first), frozenset(every), tuple(odd.values()))
 
 
 def departs(evidence: Evidence, language: str) -> tuple[Span, Label, str] | None:
@@ -107,11 +116,14 @@ def _given(step: Step) -> Sequence[tuple[list[int], str]]:
 
 @frozen
 class _Walk:
+    """Goes down a number's tree; of the lines in `open` nothing tells whether they are right: sums, small numbers."""
+
     evidence: Evidence
     sizes: _Sizes
     met: set[Line]
     first: set[Line]
     odd: dict[Line, tuple[Place, int, int]]
+    open: set[Line]
 
     def root(self, tree: Tree, need: int, used: Place | None) -> None:
         """The number itself, which is not what arrives (`need`): its factors, where dimensions were folded.
@@ -123,14 +135,16 @@ class _Walk:
         odd = self._odd(tree)
         here, there = self._statement(tree), _statement(used)
         if odd is not None:
-            self._below(odd, here, True)
-        elif any([self._below(one, here) for one in (tree[2], tree[3])]):
+            if not self._below(odd, here, True):  # it is written there
+                self._blame(tree, need=need)
+        elif sum(self._below(one, here) for one in (tree[2], tree[3])):  # both are walked
             return
         elif used is not None and here is not there and int(tree[-1]) in self.sizes.had:
-            self._tell(tree)
+            self.met.update(self._lines(tree))
             self.first.add((used.source.file, used.span.line))
         else:
             self._blame(tree, need=need)
+            self.first.update(self.open)
 
     def _odd(self, tree: Tree) -> Tree | None:
         """The one factor of a product that no dimension has of those that were folded; None where there is none."""
@@ -153,8 +167,7 @@ class _Walk:
         if odd or (value > _FEW and value not in self.sizes.had and self._of_sizes(tree) and not _sums(tree)):
             self._blame(tree, all(int(one[-1]) in self.sizes.had for one in parts(tree)))
             return True
-        if value in self.sizes.had:
-            self._tell(tree)
+        (self.met if value in self.sizes.had else self.open).update(self._lines(tree))
         return False
 
     def _of_sizes(self, tree: Tree) -> bool:
@@ -170,9 +183,9 @@ class _Walk:
             lines = [loop.lineno] if loop is not None else _lines(place)
             self.first.update((place.source.file, line) for line in lines)
 
-    def _tell(self, tree: Tree) -> None:
+    def _lines(self, tree: Tree) -> list[Line]:
         place = self.evidence.place(tree[4]) if tree[4] else None
-        self.met.update((place.source.file, line) for line in (_lines(place) if place is not None else ()))
+        return [(place.source.file, line) for line in _lines(place)] if place is not None else []
 
     def _statement(self, tree: Tree) -> ast.stmt | None:
         return _statement(self.evidence.place(tree[4]) if tree[4] else None)

@@ -118,6 +118,7 @@ def features(
         "as-sibling": float(agrees(candidate, evidence)),
         "above": float(_line_of(candidate) in above(evidence)),
         "departs": float(_line_of(candidate) in where.sizes.first),
+        "later": float(where.sizes.comes_later(_line_of(candidate))),
         "met": float(_line_of(candidate) in where.sizes.met),
         "input": float(candidate.literal and other_input(run, control)),
         "turned-input": float(bool(lost) and _turned_input(run, control)),

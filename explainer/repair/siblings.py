@@ -16,8 +16,8 @@ from explainer.source import called as name_of
 
 #: How many that say the same are changed together.
 _TWINS = 3
-#: From how many parts on two statements are not alike by chance.
-_TELLING = 16
+#: From how many expressions on two statements are not alike by chance.
+_TELLING = 8
 _NAME = re.compile(r"(?<![\w\"'])[A-Za-z_]\w*")
 _KEY = re.compile(r"([\"'])(\w+)\1")
 
@@ -98,6 +98,20 @@ def stands_for(own: ast.AST, other: ast.AST) -> dict[str, str] | None:
     return dict(pairs) if len(pairs) == len({old for old, _ in pairs}) else None
 
 
+def alike(one: ast.AST, other: ast.AST) -> bool:
+    """Whether two pieces of source are the same but for names: `a - k + 1`, and `self.n - self.k + 1`."""
+    if isinstance(one, (ast.Name, ast.Attribute)) and isinstance(other, (ast.Name, ast.Attribute)):
+        return True
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, ast.Constant):
+        return one.value == other.value  # type: ignore[attr-defined]
+    if isinstance(one, ast.Call) and name_of(one) != name_of(other):  # type: ignore[arg-type]
+        return False
+    parts, others = list(ast.iter_child_nodes(one)), list(ast.iter_child_nodes(other))
+    return len(parts) == len(others) and all(map(alike, parts, others))
+
+
 def _role(source: Source, node: ast.AST) -> tuple[str, str, int]:
     """What an expression is given to, and as what."""
     parent = source.parent_of(node)
@@ -146,8 +160,8 @@ def agrees(candidate: Candidate, evidence: Evidence) -> bool:
     if edited is None:
         return False
     if _masked(edited) != _masked(own):
-        shape = _masked(edited)
-        return len(shape.split()) > _TELLING and any(_masked(one) == shape for one in _beside(source, own))
+        telling = sum(isinstance(one, ast.expr) for one in ast.walk(edited)) >= _TELLING
+        return telling and any(alike(one, edited) for one in _beside(source, own))
     old, new = _names(own), _names(edited)
     rows = [_names(one) for one in _beside(source, own) if type(one) is type(own) and _masked(one) == _masked(own)]
     return any(_apart(new, row) < _apart(old, row) and 2 * _apart(new, row) < len(row) for row in rows)

@@ -14,6 +14,88 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "the second of two lengths lacks what the first has": (
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, window, first=9, second=5, pool=2):
+                super().__init__()
+                self.layers = nn.Sequential(nn.Conv1d(3, 12, first), nn.ReLU(), nn.MaxPool1d(pool),
+                                            nn.Conv1d(12, 24, second), nn.ReLU(), nn.MaxPool1d(pool))
+                once = (window - first + 1) // pool
+                twice = (once - second) // pool
+                self.out = nn.Linear(24 * twice, 3)
+            def forward(self, x):
+                return self.out(self.layers(x).flatten(1))
+        Net(88)(torch.rand(7, 3, 88)).mean().backward()
+        """, "twice = (once - second) // pool", "(once - second + 1) // pool"),
+    "frames counted as of a padded transform": (
+        """
+        from dataclasses import dataclass
+        import torch
+        from torch import nn
+        @dataclass
+        class Sizes:
+            samples: int = 6000
+            window: int = 480
+            hop: int = 120
+            @property
+            def frames(self):
+                return 1 + self.samples // self.hop
+        class Net(nn.Module):
+            def __init__(self, sizes):
+                super().__init__()
+                self.sizes = sizes
+                self.conv = nn.Sequential(nn.Conv2d(1, 8, 3, stride=4, padding=1), nn.ReLU())
+                rows, columns = (sizes.window // 2 + 4) // 4, (sizes.frames + 3) // 4
+                self.out = nn.Linear(8 * rows * columns, 3)
+                self.register_buffer("hann", torch.hann_window(sizes.window))
+            def forward(self, wave):
+                given = self.sizes
+                seen = torch.stft(wave, given.window, given.hop, window=self.hann, center=False, return_complex=True)
+                return self.out(self.conv(seen.abs().unsqueeze(1)).flatten(1))
+        Net(Sizes())(torch.rand(2, 6000)).mean().backward()
+        """, "return 1 + self.samples // self.hop", "(self.samples - self.window) // self.hop"),
+    "as many positions as patches, where a token comes in front": (
+        """
+        import torch
+        from torch import nn
+        class Patches(nn.Module):
+            def __init__(self, samples, patch, dim):
+                super().__init__()
+                self.cut = nn.Conv1d(3, dim, patch, stride=patch)
+                self.count = samples // patch
+            def forward(self, wave):
+                return self.cut(wave).transpose(1, 2)
+        class Net(nn.Module):
+            def __init__(self, samples=300, patch=6, dim=16):
+                super().__init__()
+                self.patches = Patches(samples, patch, dim)
+                self.token = nn.Parameter(torch.zeros(1, 1, dim))
+                self.places = nn.Parameter(0.02 * torch.randn(1, self.patches.count, dim))
+                self.out = nn.Linear(dim, 2)
+            def forward(self, wave):
+                x = self.patches(wave)
+                x = torch.cat([self.token.expand(x.shape[0], -1, -1), x], dim=1)
+                return self.out((x + self.places)[:, 0])
+        Net()(torch.rand(4, 3, 300)).mean().backward()
+        """, "torch.randn(1, self.patches.count, dim)", "self.patches.count + 1"),
+    "the other of two splits rounds up": (
+        """
+        import torch
+        from torch import nn
+        class Half(nn.Module):
+            def __init__(self, dim, hidden):
+                super().__init__()
+                self.keep = dim // 2
+                self.net = nn.Sequential(nn.Linear(self.keep, hidden), nn.Tanh(), nn.Linear(hidden, dim - self.keep))
+            def forward(self, x):
+                kept, moved = x.chunk(2, dim=1)
+                return torch.cat([kept, moved + self.net(kept)], dim=1)
+        flow = nn.Sequential(Half(9, 32), Half(9, 32))
+        flow(torch.rand(64, 9)).square().mean().backward()
+        """, "self.keep = dim // 2", "-(-dim // 2)"),
     "a sum over what is listed, which lacks what is listed beside it": (
         """
         from dataclasses import dataclass

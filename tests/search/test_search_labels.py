@@ -85,3 +85,24 @@ def test_a_mark_that_is_left_out_later_is_looked_up_as_nothing(runner: Runner) -
 
 def test_a_negative_index_that_no_program_tells_apart_is_not_brought_to_nothing(runner: Runner) -> None:
     assert_never_offered(runner, MARKED.replace("labels != NO_ANSWER", "labels.bool()"), "clamp(min=0)")
+
+
+#: The edges between classes are marked; the loss is made of what a dict says.
+REGISTERED = """
+    import torch
+    from torch import nn
+    LOSSES = {"ce": nn.CrossEntropyLoss}
+    SETTINGS = {"loss": {"name": "ce", "label_smoothing": 0.05}}
+    def build(settings):
+        given = dict(settings)
+        return LOSSES[given.pop("name")](**given)
+    label = (torch.arange(24) * 4 // 24).expand(6, 24).clone()
+    label[:, 1:][label[:, 1:] != label[:, :-1]] = 255
+    net, cost = nn.Conv1d(3, 4, 3, padding=1), build(SETTINGS["loss"])
+    for x, y in zip(torch.rand(6, 3, 24).split(2), label.split(2)):
+        cost(net(x), y).backward()
+    """
+
+
+def test_a_loss_that_a_registry_makes_is_told_which_label_is_a_mark(runner: Runner) -> None:
+    assert_repaired(runner, REGISTERED, "return LOSSES", "(**given, ignore_index=255)")

@@ -14,6 +14,43 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "a mask made before the layers that make sequences shorter": (
+        """
+        import torch
+        from torch import nn
+        def padding(lengths, most):
+            return torch.arange(most).unsqueeze(0) >= lengths.unsqueeze(1)
+        class Front(nn.Module):
+            def __init__(self, wide, dim):
+                super().__init__()
+                self.conv = nn.Conv1d(wide, dim, 3, stride=2, padding=1)
+            def forward(self, x, lengths):
+                return torch.relu(self.conv(x.transpose(1, 2))).transpose(1, 2), (lengths + 1) // 2
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.front = Front(20, 32)
+                self.layers = nn.TransformerEncoder(nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), 1)
+            def forward(self, seen, lengths):
+                mask = padding(lengths, seen.size(1))
+                x, steps = self.front(seen, lengths)
+                return self.layers(x, src_key_padding_mask=mask), steps
+        Net()(torch.rand(3, 40, 20), torch.tensor([40, 31, 22]))[0].mean().backward()
+        """, "mask = padding(lengths, seen.size(1))", "mask = padding(steps, x.size(1))"),
+    "what two parts of a condition lack, each in its own term": (
+        """
+        import torch
+        from torch import nn
+        class Film(nn.Module):
+            def __init__(self, given, channels):
+                super().__init__()
+                self.affine = nn.Linear(given, 2 * channels)
+            def forward(self, x, told):
+                scale, shift = self.affine(told).chunk(2, dim=-1)
+                return (1.0 + scale) * x + shift
+        film, out = Film(3, 12), nn.Conv1d(12, 4, 5)
+        out(film(torch.rand(8, 12, 256), torch.rand(8, 3))).mean().backward()
+        """, "return (1.0 + scale) * x + shift", ".unsqueeze(-1) * x + shift.unsqueeze(-1)"),
     "the last sample is taken, not the last step": (
         """
         import torch

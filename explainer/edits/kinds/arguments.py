@@ -72,7 +72,6 @@ def set_argument(
 
     `parameters` are the called function's parameter names without `self`; else its signature, if torch's, is asked.
     """
-    node = _call(call)
     found = argument_node(call, argument, parameters)
     if found is not None:
         return changed(call.source, [(call.source.span(found), literal(to))])

@@ -12,7 +12,7 @@ from explainer.edits.place import Place
 from explainer.repair.atoms.arguments import parameters_at
 from explainer.repair.atoms.common import calls, row_of
 from explainer.repair.offer import Offer
-from explainer.repair.siblings import renamed, stands_for
+from explainer.repair.siblings import alike, renamed
 from explainer.repair.spots import Spot, statement_around
 from explainer.source import Source, called, loaded, of_self, stored
 
@@ -43,15 +43,28 @@ def _as_beside(spot: Spot) -> Iterator[Offer]:
     """What a statement binds, with what the statement before or behind it does with the like on top of that."""
     source = spot.place.source
     own = statement_around(spot.place)
-    if not isinstance(own, ast.Assign) or not isinstance(own.value, ast.Call) or spot.role == "given":
+    if not isinstance(own, ast.Assign) or not isinstance(own.value, (ast.Call, ast.BinOp)) or spot.role == "given":
         return
     body: list[ast.stmt] = source.block_of(own)
     at = body.index(own) if own in body else 0
     for other in [one for one in body[max(at - 1, 0) : at + 2] if isinstance(one, ast.Assign) and one is not own]:
-        whole, inner = other.value, _inside(other.value)
-        if inner is not None and stands_for(inner, own.value) is not None:
-            new = source.text(whole).replace(source.text(inner), source.text(own.value), 1)
-            yield Offer("likewise", spot, own.value, new, "beside")
+        found = _more(own.value, other.value)
+        if found is not None:
+            node, whole, inner = found
+            new = source.text(whole).replace(source.text(inner), source.text(node), 1)
+            yield Offer("likewise", spot, node, new, "beside")
+
+
+def _more(own: ast.AST, other: ast.AST) -> tuple[ast.expr, ast.expr, ast.expr] | None:
+    """The part of an expression with whose like another one, else the same but for names, does something: `+ 1`."""
+    inner = _inside(other) if isinstance(other, ast.expr) else None
+    if inner is not None and isinstance(own, ast.expr) and alike(inner, own):
+        return own, other, inner  # type: ignore[return-value]
+    parts, others = list(ast.iter_child_nodes(own)), list(ast.iter_child_nodes(other))
+    if type(own) is not type(other) or len(parts) != len(others):
+        return None
+    apart = [pair for pair in zip(parts, others, strict=True) if not alike(*pair)]
+    return _more(*apart[0]) if len(apart) == 1 else None
 
 
 def _inside(node: ast.expr) -> ast.expr | None:
