@@ -16,7 +16,8 @@ from explainer.edits.generators.slices import Operand, chain, editable, operands
 from explainer.edits.kinds import arguments, methods
 from explainer.edits.place import Place
 
-_REDUCTIONS = ("mean", "sum", "amax", "amin", "norm", "std", "var", "logsumexp", "prod")
+_REDUCTIONS = ("mean", "sum", "amax", "amin", "norm", "std", "var", "logsumexp", "prod", "std_mean", "var_mean",
+               "median", "nanmean", "nansum")  # fmt: skip
 
 
 #: By the ranks of weight and data: how channels come in front, in a batch and in one sample.

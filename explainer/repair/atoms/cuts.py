@@ -11,7 +11,17 @@ from explainer.edits.evidence import Evidence, Step
 from explainer.edits.expressions import last_cut
 from explainer.edits.generators.slices import operands
 from explainer.edits.place import Place, as_primary
-from explainer.repair.atoms.common import expressions, integer, number, shape_of, text
+from explainer.repair.atoms.common import (
+    calls,
+    expressions,
+    integer,
+    integers,
+    measured,
+    number,
+    shape_of,
+    tensors,
+    text,
+)
 from explainer.repair.offer import Offer
 from explainer.repair.settings import settings
 from explainer.repair.spots import Spot, scope_at
@@ -20,6 +30,8 @@ from explainer.source import of_self, stored
 #: How many steps behind the failing call a cut is looked for, and how many a cut value is followed back to where it was
 #: joined.
 _CUTS, _STEPS = 4, 8
+#: How many names of one size are tried.
+_ENDS = 3
 _JOINS = ("cat", "concat", "concatenate", "hstack")
 
 
@@ -37,7 +49,11 @@ def recut(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def kept(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """`loss(x, self.labels)` -> `self.labels[:x.size(0)]`: what was made once, and is longer than what came."""
+    """`loss(x, self.labels)` -> `self.labels[:x.size(0)]`: what was made once, and is longer than what came.
+
+    `encoder(x, mask=self.mask)` -> `self.mask[:n, :n]`, where it is square.
+    """
+    yield from _square(spot, evidence)
     known = [one for one in operands(evidence) if one.place is not None] if spot.role == "crash" else []
     for one, other in itertools.permutations(known, 2):
         node: Any = one.place.node  # type: ignore[union-attr]
@@ -51,6 +67,18 @@ def kept(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         yield Offer("kept", spot, node, new, "made once")
         if again := _read_again(spot, node):
             yield Offer("kept", spot, node, new, "wherever read", twins=tuple((each, new) for each in again))
+
+
+def _square(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """What was made once for all pairs of steps, given to a call of fewer of them."""
+    for node in [one for call in calls(spot) for one in (*call.args, *(word.value for word in call.keywords))]:
+        shape = tensors(spot).get(text(spot, node), [])
+        square = len(shape) > 1 and shape[-1] == shape[-2] in evidence.said and _made_once(spot, node)
+        for size in (one for one in evidence.said if 1 < one < shape[-1]) if square else ():
+            ends = [name for name, value in integers(spot).items() if value == size] or list(measured(spot, size))
+            for at, end in enumerate(ends[:_ENDS]):
+                cut = f"[{':, ' * (len(shape) - 2)}:{end}, :{end}]"
+                yield Offer("kept", spot, node, f"{text(spot, node)}{cut}", "made once", 0.1 * at)
 
 
 def _made_once(spot: Spot, node: ast.AST) -> bool:

@@ -212,6 +212,8 @@ def _changed(spot: Spot, evidence: Evidence, node: ast.Subscript, parts: list[st
             yield [*parts[:at], new, *parts[at + 1 :]], weight, "bound"
     if not _of_shape(node) and (count > 1 or isinstance(node.slice, ast.Slice) or _is_tensor(spot, evidence, node)):
         yield [":", *parts], 0.7, "part"
+        if isinstance(node.slice, (ast.Slice, ast.Tuple)) and parts[-1] != ":":
+            yield [*parts, parts[-1]], 0.9, "again"
         yield [*parts, "None"], 1.0, "part"
         yield ["None", *parts], 1.4, "part"
         yield [*parts[:1], ":", *parts[1:]], 1.0, "part"
