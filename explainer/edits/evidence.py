@@ -77,6 +77,7 @@ class Step:
 
     `devices` are those of the tensors that went in, `lies` is that of what came out. `unlike`: what the call usually
     makes here of operands of the same kinds, where this time it made something of another rank or dtype, or empty.
+    `greatest` is that of the few whole numbers that came out, such as lengths.
     """
 
     function: str
@@ -90,6 +91,7 @@ class Step:
     devices: tuple[str, ...] = ()
     lies: str = ""
     unlike: Unlike | None = None
+    greatest: int | None = None
 
     @property
     def place(self) -> Place | None:
@@ -349,4 +351,5 @@ def _step(evidence: Evidence, row: Mapping[str, Any]) -> Step:
         tuple(row["devices"]),
         row["lies"],
         Unlike(*row["unlike"][:3]) if row["unlike"] is not None else None,
+        row["greatest"],
     )

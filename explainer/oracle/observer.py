@@ -171,7 +171,7 @@ class Observer:
         """What other inputs show."""
         seen: dict[str, Any] = {}
         size = samples.batch_of(call)
-        few = samples.few_of(size)
+        few = samples.few_of(call)
         try:
             with samples.time_first(call, size) as by_time:
                 outcome, steady = call.plainly(few)

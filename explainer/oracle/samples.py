@@ -31,9 +31,29 @@ def _looks_up(tensor: Any, size: int) -> bool:
     return "int" in str(tensor.dtype) and _FEW <= int(tensor.max()) < size
 
 
-def few_of(size: int) -> Callable[[Any], Any]:
-    """Takes the first few samples of what has as many as the batch."""
-    return lambda one: one[:_FEW] if size and one.dim() and one.shape[0] == size else one
+def few_of(call: Call) -> Callable[[Any], Any]:
+    """Takes a few samples of what has as many as the batch."""
+    size, rows = batch_of(call), _rows(call)
+    return lambda one: _taken(one, rows[:_FEW]) if size and one.dim() and one.shape[0] == size else one
+
+
+def _taken(tensor: Any, rows: list[int]) -> Any:
+    """Some rows: the first ones as a view, so that they lie in memory as they did."""
+    return tensor[: len(rows)] if rows == list(range(len(rows))) else tensor[rows]
+
+
+def _rows(call: Call) -> list[int]:
+    """The numbers of a few samples and of one more where there is one: the first, and what is longest of all.
+
+    To the longest all others were filled up: without it they would be too long for their lengths.
+    """
+    size, rows = batch_of(call), list(range(_FEW + 1))
+    for one in tensors(call.given):
+        counts = one.dim() == 1 and one.shape[0] == size > _FEW and "int" in str(one.dtype)
+        longest = int(one.argmax()) if counts else 0
+        if longest >= _FEW:
+            rows = [*rows[: _FEW - 1], longest, rows[_FEW - 1]]
+    return rows if size > _FEW else list(range(size))
 
 
 def with_one_more(call: Call, outcome: Any, steady: bool) -> dict[str, Any]:
@@ -46,7 +66,8 @@ def with_one_more(call: Call, outcome: Any, steady: bool) -> dict[str, Any]:
     few = min(size, _FEW)
     if not size:
         return {}
-    more = call.again(lambda one: _longer(one, size))
+    rows = _rows(call)
+    more = call.again(lambda one: _longer(one, size, rows))
     if not any(one.dim() and one.shape[0] == few for one in tensors(outcome)):
         return {}
     sized = [(a.shape[:1], b.shape[:1]) for a, b in zip(tensors(outcome), tensors(more), strict=True) if a.dim()]
@@ -57,13 +78,13 @@ def with_one_more(call: Call, outcome: Any, steady: bool) -> dict[str, Any]:
     return {"more": few + 1, "runs": True, "apart": apart}
 
 
-def _longer(tensor: Any, size: int) -> Any:
-    """The first few samples and one more: the next, or the last once more, so that what is sorted stays so."""
+def _longer(tensor: Any, size: int, rows: list[int]) -> Any:
+    """A few samples and one more: another, or the last once more, so that what is sorted stays so."""
     import torch
 
     if not tensor.dim() or tensor.shape[0] != size:
         return tensor
-    return tensor[: _FEW + 1] if size > _FEW else torch.cat([tensor, tensor[-1:]])
+    return _taken(tensor, rows) if size > _FEW else torch.cat([tensor, tensor[-1:]])
 
 
 def _only(size: int) -> Any:

@@ -61,7 +61,12 @@ def departing(evidence: Evidence) -> Departing:
     for tree, need, used, sizes in (*_of_layer(evidence), *_of_operands(evidence)):
         _Walk(evidence, sizes, met, first, odd, set()).root(tree, need, used)
         places = [evidence.place(one[-2]) for one in (*parts(tree), *literals(tree))]
-        every |= {(place.source.file, line) for place in places if place is not None for line in _lines(place)}
+        every.update(line for place in places for line in _at(place))
+    for length, place in _lengths(evidence):
+        every |= _at(place)
+        if length is not None:
+            first |= _at(place)
+            odd[place.source.file, place.span.line] = place, length, 0
     return Departing(frozenset(met - first), frozenset(first), frozenset(every), tuple(odd.values()))
 
 
@@ -92,6 +97,23 @@ def _of_operands(evidence: Evidence) -> Iterator[tuple[Tree, int, Place | None, 
         for step in chain(evidence, one.start, _NEAR) if apart and behind else ():
             made = [tree for tree in step.numbers if step.function in CREATORS and int(tree[-1]) in apart]
             yield from ((tree, 0, step.place, _Sizes(_had(behind), ())) for tree in made)
+
+
+def _lengths(evidence: Evidence) -> Iterator[tuple[int | None, Place]]:
+    """Where lengths are computed by which one of two tensors was made that do not fit, the last first.
+
+    With the first is the longest that no tensor on the way of the other one has as a size; None with the rest.
+    """
+    every = operands(evidence)
+    for one, other in itertools.permutations(every, 2):
+        apart = (set(one.shape) - set(other.shape)) & set(evidence.said)
+        behind, known = chain(evidence, one.start), chain(evidence, other.start)
+        had, shared = _had(known), {id(step) for step in known}
+        rows = [(step.greatest, step.place) for step in behind if step.place is not None and id(step) not in shared
+                and step.greatest is not None and step.function not in CREATORS]  # fmt: skip
+        made_so = bool(known) and bool(rows) and rows[0][0] in apart
+        odd = [at for at, (most, _) in enumerate(rows) if most not in had] if made_so else []
+        yield from ((most if odd[-1:] == [at] else None, place) for at, (most, place) in enumerate(rows if odd else ()))
 
 
 def _had(steps: Iterable[Step]) -> frozenset[int]:
@@ -140,7 +162,7 @@ class _Walk:
         elif sum(self._below(one, here) for one in (tree[2], tree[3])):  # both are walked
             return
         elif used is not None and here is not there and int(tree[-1]) in self.sizes.had:
-            self.met.update(self._lines(tree))
+            self.met.update(_at(self._place(tree)))
             self.first.add((used.source.file, used.span.line))
         else:
             self._blame(tree, need=need)
@@ -167,7 +189,7 @@ class _Walk:
         if odd or (value > _FEW and value not in self.sizes.had and self._of_sizes(tree) and not _sums(tree)):
             self._blame(tree, all(int(one[-1]) in self.sizes.had for one in parts(tree)))
             return True
-        (self.met if value in self.sizes.had else self.open).update(self._lines(tree))
+        (self.met if value in self.sizes.had else self.open).update(_at(self._place(tree)))
         return False
 
     def _of_sizes(self, tree: Tree) -> bool:
@@ -176,19 +198,17 @@ class _Walk:
 
     def _blame(self, tree: Tree, again: bool = False, need: int = 0) -> None:
         """What computes a number, or the loop around it, where that should have gone on (`again`)."""
-        place = self.evidence.place(tree[4]) if tree[4] else None
+        place = self._place(tree)
         loop = _loop(place) if place is not None and again else None
         if place is not None:
             self.odd[place.source.file, place.span.line] = place, int(tree[-1]), need
-            lines = [loop.lineno] if loop is not None else _lines(place)
-            self.first.update((place.source.file, line) for line in lines)
+            self.first.update({(place.source.file, loop.lineno)} if loop is not None else _at(place))
 
-    def _lines(self, tree: Tree) -> list[Line]:
-        place = self.evidence.place(tree[4]) if tree[4] else None
-        return [(place.source.file, line) for line in _lines(place)] if place is not None else []
+    def _place(self, tree: Tree) -> Place | None:
+        return self.evidence.place(tree[4]) if tree[4] else None
 
     def _statement(self, tree: Tree) -> ast.stmt | None:
-        return _statement(self.evidence.place(tree[4]) if tree[4] else None)
+        return _statement(self._place(tree))
 
 
 def _statement(place: Place | None) -> ast.stmt | None:
@@ -198,8 +218,10 @@ def _statement(place: Place | None) -> ast.stmt | None:
         return None
 
 
-def _lines(place: Place) -> range:
-    return range(place.span.line, (place.span.end_line or place.span.line) + 1)
+def _at(place: Place | None) -> set[Line]:
+    """The lines of a place."""
+    last = (place.span.end_line or place.span.line) if place is not None else 0
+    return {(place.source.file, line) for line in range(place.span.line, last + 1)} if place is not None else set()
 
 
 def _sums(tree: Tree) -> bool:

@@ -14,6 +14,61 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "a mask of all steps where some are left out": (
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, most=12):
+                super().__init__()
+                self.layers = nn.TransformerEncoder(nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), 1)
+                self.register_buffer("later", torch.ones(most, most, dtype=torch.bool).triu(1), persistent=False)
+            def forward(self, x):
+                steps = x.size(1)
+                return self.layers(x, mask=self.later) / steps
+        Net()(torch.rand(3, 11, 32)).mean().backward()
+        """, "return self.layers(x, mask=self.later)", "self.later[:steps, :steps]"),
+    "lengths that lack one step, where the longest is not among the first": (
+        """
+        import torch
+        from torch import nn
+        def shorter(length, kernel, stride):
+            return (length - kernel) // stride
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.front = nn.Sequential(nn.Conv1d(20, 32, 5, 2), nn.GELU(), nn.Conv1d(32, 32, 3, 2))
+                self.layers = nn.TransformerEncoder(nn.TransformerEncoderLayer(32, 4, 64, batch_first=True), 1)
+            def forward(self, seen, lengths):
+                x = self.front(seen.transpose(1, 2)).transpose(1, 2)
+                for kernel in (5, 3):
+                    lengths = shorter(lengths, kernel, 2)
+                beyond = torch.arange(int(lengths.max()))[None] >= lengths[:, None]
+                return self.layers(x.masked_fill(beyond.unsqueeze(-1), 0.0), src_key_padding_mask=beyond)
+        Net()(torch.rand(8, 97, 20), torch.tensor([61, 75, 44, 52, 80, 97, 66, 71])).mean().backward()
+        """, "return (length - kernel) // stride", "(length - kernel) // stride + 1"),
+    "the mask of new steps, where keys of before are kept": (
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, dim=16):
+                super().__init__()
+                self.maps = nn.Linear(dim, 3 * dim)
+            def forward(self, x, cache=None):
+                steps = x.shape[1]
+                start = 0 if cache is None else cache[0].shape[1]
+                hidden = torch.ones(steps, steps, dtype=torch.bool).triu(1)
+                q, k, v = self.maps(x).chunk(3, -1)
+                if cache is not None:
+                    k, v = torch.cat([cache[0], k], 1), torch.cat([cache[1], v], 1)
+                scores = (q @ k.transpose(1, 2)).masked_fill(hidden, float("-inf"))
+                return scores.softmax(-1) @ v, (k, v)
+        net, cache = Net(), None
+        for part in torch.rand(2, 12, 16).split([5, 3, 4], 1):
+            out, cache = net(part, cache)
+        out.mean().backward()
+        """, "hidden = torch.ones(steps, steps", "torch.ones(steps, start + steps, dtype=torch.bool).triu(start + 1)"),
     "a mask made before the layers that make sequences shorter": (
         """
         import torch

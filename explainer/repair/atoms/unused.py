@@ -21,6 +21,8 @@ _NO_LAYERS = ("Parameter", "Buffer", "ModuleList", "ModuleDict", "ParameterList"
 #: What brings a map to another size, and the dimensions of a map in front of those.
 _RESAMPLING, _FRONT = ("interpolate", "upsample"), 2
 #: What keeps a triangle of a matrix.
+#: How many names may say by how much a triangle moves.
+_PASTS = 3
 _TRIANGLES = ("tril", "triu")
 #: How a file calls the layers of torch.
 _OF_TORCH = ("nn.", "torch.nn.")
@@ -129,9 +131,14 @@ def resampled(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         factor = [one for one in node.keywords if one.arg == "scale_factor" and called(node) in _RESAMPLING]
         own = known.get(text(spot, node.args[0]), []) if node.args and factor else []
         for name, shape in known.items():
-            if len(shape) == len(own) > _FRONT and shape[_FRONT:] > own[_FRONT:]:
+            if len(shape) == len(own) > _FRONT and shape[_FRONT:] > own[_FRONT:] and not _turned(own, shape):
                 new = replaced(spot, node, [(factor[0], f"size={name}.shape[{_FRONT - len(shape)}:]")])
                 yield Offer("resampled", spot, node, new, "beside", 0.0 if name in unread else 0.3)
+
+
+def _turned(shape: Sequence[int], other: Sequence[int]) -> bool:
+    """Whether one map is as high for its width as another is wide for its height: rows were taken for columns."""
+    return shape[-2] != shape[-1] and shape[-2] * other[-2] == shape[-1] * other[-1]
 
 
 def parameter(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -152,6 +159,10 @@ def parameter(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             if known[name] != integer(spot, node):
                 yield Offer("parameter", spot, node, name, "unread", 0.0)
             yield from _added(spot, node, name, known[name], evidence)
+        if (triangle := _triangle(spot, node)) is not None:
+            fits = [one for one, value in known.items() if integer(spot, node) + value in wanted(evidence)]  # type: ignore[operator]
+            for name in [one for one in fits if one not in unread and one != text(spot, node)][:_PASTS]:
+                yield from _moved(spot, triangle, node, f"{name} + {text(spot, node)}", name)
 
 
 def _added(spot: Spot, node: ast.expr, name: str, worth: int, evidence: Evidence) -> Iterator[Offer]:
@@ -166,14 +177,19 @@ def _added(spot: Spot, node: ast.expr, name: str, worth: int, evidence: Evidence
     same = [one for one in ast.walk(source.scope_at(spot.place.span.line)) if isinstance(one, ast.Call)
             and called(one) == "arange" and len(one.args) == 1 and text(spot, one.args[0]) == old]  # fmt: skip
     rows = [(one.args[0], f"{name}, {name} + {old}") for one in same if one.args[0] is not node]
-    around = (one for one in source.up_from(node) if isinstance(one, ast.Call))
-    triangle = next((one for one in around if called(one) in _TRIANGLES), None)
+    triangle = _triangle(spot, node)
     if len(same) == 2 and len(rows) == 1:
         yield Offer("parameter", spot, node, f"{name} + {old}", "unread", -0.5, twins=tuple(rows))
     elif triangle is not None:
         yield from _moved(spot, triangle, node, f"{name} + {old}", name)
     else:
         yield Offer("parameter", spot, node, f"{name} + {old}", "unread", 0.0)
+
+
+def _triangle(spot: Spot, node: ast.expr) -> ast.Call | None:
+    """The triangle of whose sizes a node is a part."""
+    around = (one for one in spot.place.source.up_from(node) if isinstance(one, ast.Call))
+    return next((one for one in around if called(one) in _TRIANGLES), None)
 
 
 def _moved(spot: Spot, triangle: ast.Call, node: ast.expr, new: str, by: str) -> Iterator[Offer]:

@@ -14,7 +14,7 @@ from explainer.replay.recorders.scope import scope
 from explainer.replay.recorders.stacks import frames_of, given, modules_of, position_at, unpacks
 from explainer.replay.recorders.steps import Step, led_to, listed
 from explainer.replay.recorders.usual import Usual
-from explainer.replay.recorders.values import described, extent, flat, is_number, is_parameter, is_tensor
+from explainer.replay.recorders.values import described, extent, flat, greatest, is_number, is_parameter, is_tensor
 from explainer.replay.recorders.watch import (
     READS,
     watch_arrays,
@@ -104,7 +104,7 @@ class Recorder:
             return
         step = self.step(function, given, frame)
         step.out = [described(value) for value in tensors]
-        step.lies = str(tensors[0].device)
+        step.lies, step.greatest = str(tensors[0].device), greatest(tensors[0])
         self.usual.note(step)
         self.latest = step
         for call in (_call_of(step), _layer_of(step, step.module)):
@@ -254,6 +254,7 @@ class Recorder:
             "numbers": [self._tree(tree) for tree in step.numbers[:12]],
             "layer": layers.index(step.module),
             "extents": step.extents,
+            "greatest": step.greatest,
             "devices": step.devices,
             "lies": step.lies,
             "unlike": self.usual.unlike(step),

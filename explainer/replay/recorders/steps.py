@@ -14,7 +14,7 @@ class Step:
     """One torch call: where the user's code made it (innermost frame first), what went in, what came out.
 
     `module` is the layer of torch's own in which it was made, `owner` the id of the program's own layer. `alike` is the
-    listed step of the same call and shape that stands for it.
+    listed step of the same call and shape that stands for it. `greatest` is that of the few numbers that came out.
     """
 
     function: str
@@ -27,6 +27,7 @@ class Step:
     owner: int = 0
     depth: int = 0
     extents: list[Any] = field(default_factory=list)
+    greatest: int | None = None
     devices: list[str] = field(default_factory=list)
     lies: str = ""
     repeats: bool = False

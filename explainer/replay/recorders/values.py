@@ -65,3 +65,13 @@ def extent(tensor: Any, floats: bool = False) -> list[int] | None:
     if tensor.is_floating_point() and not (floats and bool((tensor == tensor.round()).all())):
         return None
     return [int(tensor.min()), int(tensor.max()), int(tensor.detach().unique().numel())]
+
+
+#: Of how many numbers the greatest is noted.
+_COUNTS = 256
+
+
+def greatest(tensor: Any) -> int | None:
+    """The greatest of a few whole numbers in a row, such as lengths; None of any other tensor."""
+    few = tensor.dim() < 2 and 0 < tensor.numel() <= _COUNTS and str(tensor.dtype)[:9] == "torch.int"
+    return max(tensor.reshape(-1).tolist()) if few and _at_hand(tensor) else None
