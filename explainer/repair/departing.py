@@ -17,7 +17,7 @@ from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
 from explainer.locale import word
-from explainer.replay.recorders.taint import literals, parts
+from explainer.replay.recorders.taint import leaves, literals, parts
 
 Line = tuple[str, int]
 Tree = list[Any]
@@ -164,7 +164,7 @@ class _Walk:
         elif used is not None and here is not there and int(tree[-1]) in self.sizes.had:
             self.met.update(_at(self._place(tree)))
             self.first.add((used.source.file, used.span.line))
-        else:
+        elif self._of_sizes(tree):  # else what it is computed of may be wrong as well
             self._blame(tree, need=need)
             self.first.update(self.open)
 
@@ -194,7 +194,7 @@ class _Walk:
 
     def _of_sizes(self, tree: Tree) -> bool:
         """Whether a number is computed of a size that a tensor had."""
-        return any(int(one[-1]) in self.sizes.had or (one[0] == "op" and self._of_sizes(one)) for one in tree[2:4])
+        return any(int(one[-1]) in self.sizes.had for one in leaves(tree))
 
     def _blame(self, tree: Tree, again: bool = False, need: int = 0) -> None:
         """What computes a number, or the loop around it, where that should have gone on (`again`)."""

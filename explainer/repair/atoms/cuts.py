@@ -70,8 +70,9 @@ def kept(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 
 def _square(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
-    """What was made once for all pairs of steps, given to a call of fewer of them."""
-    for node in [one for call in calls(spot) for one in (*call.args, *(word.value for word in call.keywords))]:
+    """A mask that was made once for all pairs of steps, given to a call of fewer of them."""
+    every = calls(spot) if "mask" in evidence.message else []
+    for node in [one for call in every for one in (*call.args, *(word.value for word in call.keywords))]:
         shape = tensors(spot).get(text(spot, node), [])
         square = len(shape) > 1 and shape[-1] == shape[-2] in evidence.said and _made_once(spot, node)
         for size in (one for one in evidence.said if 1 < one < shape[-1]) if square else ():
