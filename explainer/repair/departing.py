@@ -200,8 +200,9 @@ class _Walk:
         """What computes a number, or the loop around it, where that should have gone on (`again`)."""
         place = self._place(tree)
         loop = _loop(place) if place is not None and again else None
-        if place is not None:
+        if place is not None and (need or int(tree[-1]) not in self.sizes.had):
             self.odd[place.source.file, place.span.line] = place, int(tree[-1]), need
+        if place is not None:
             self.first.update({(place.source.file, loop.lineno)} if loop is not None else _at(place))
 
     def _place(self, tree: Tree) -> Place | None:

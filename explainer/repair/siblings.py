@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -165,6 +166,28 @@ def agrees(candidate: Candidate, evidence: Evidence) -> bool:
     old, new = _names(own), _names(edited)
     rows = [_names(one) for one in _beside(source, own) if type(one) is type(own) and _masked(one) == _masked(own)]
     return any(_apart(new, row) < _apart(old, row) and 2 * _apart(new, row) < len(row) for row in rows)
+
+
+def as_others(before: ast.AST | None, after: ast.AST | None, scope: ast.AST | None) -> bool:
+    """Whether a call gets the keyword that all other calls of its name in a scope have: `padding=1`, as beside."""
+    if before is None or after is None or scope is None:
+        return False
+    calls = [
+        {id(one): ast.dump(one) for one in ast.walk(tree) if isinstance(one, ast.Call)} for tree in (before, after)
+    ]
+    new = Counter(calls[1].values()) - Counter(calls[0].values())
+    for call in [one for one in ast.walk(after) if isinstance(one, ast.Call) and ast.dump(one) in new]:
+        rows = [
+            _keywords(one) for one in ast.walk(scope) if isinstance(one, ast.Call) and name_of(one) == name_of(call)
+        ]
+        lacking = [row for row in rows if not _keywords(call) <= row]
+        if len(lacking) == 1 < len(rows) and _keywords(call) > lacking[0]:
+            return True
+    return False
+
+
+def _keywords(call: ast.Call) -> set[str]:
+    return {ast.unparse(one) for one in call.keywords}
 
 
 def _apart(names: Sequence[str], others: Sequence[str]) -> int:

@@ -14,6 +14,24 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "one of three layers lacks the padding of the others, and the count is right": (
+        """
+        import torch
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, side=32, width=16):
+                super().__init__()
+                self.layers = nn.Sequential(
+                    nn.Conv2d(3, width, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+                    nn.Conv2d(width, width, 3), nn.ReLU(), nn.MaxPool2d(2),
+                    nn.Conv2d(width, width, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
+                )
+                left = side // 8
+                self.out = nn.Linear(width * left * left, 5)
+            def forward(self, x):
+                return self.out(self.layers(x).flatten(1))
+        Net()(torch.rand(6, 3, 32, 32)).mean().backward()
+        """, "nn.Conv2d(width, width, 3), nn.ReLU()", "nn.Conv2d(width, width, 3, padding=1), nn.ReLU()"),
     "the second of two lengths lacks what the first has": (
         """
         import torch
