@@ -14,6 +14,24 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "rows taken for columns of a grid, whose map is not resampled": (
+        """
+        import torch
+        import torch.nn.functional as F
+        from torch import nn
+        class Net(nn.Module):
+            def __init__(self, wide=96, high=48, patch=8):
+                super().__init__()
+                self.cut, self.out = nn.Conv2d(3, 16, patch, stride=patch), nn.Linear(16, 4)
+                self.grid = (wide // patch, high // patch)
+            def forward(self, picture):
+                seen = self.out(self.cut(picture).flatten(2).transpose(1, 2)).transpose(1, 2)
+                rows, columns = self.grid
+                logits = seen.reshape(len(picture), 4, rows, columns)
+                return F.interpolate(logits, scale_factor=8, mode="bilinear", align_corners=False)
+        net = Net()
+        F.cross_entropy(net(torch.rand(5, 3, 48, 96)), torch.randint(0, 4, (5, 48, 96))).backward()
+        """, "", "columns, rows"),
     "an up-convolution that falls one short of its skip": (
         """
         import torch
