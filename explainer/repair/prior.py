@@ -211,7 +211,7 @@ _USUAL, _UNFITTED = 0.6, 2.0
 #: What an object keeps of what it is given, and not as it is, is what the rest of it is made for.
 #: What computes a size that a tensor had computes it rightly; the first that does not is to blame. Statements that are
 #: alike but for names seldom come to say the same by chance.
-_BY_HAND = {"departs": -1.5, "later": 1.0, "met": 1.5, "as-sibling": -1.0, "offset": 2.5, "kept-otherwise": -3.0,
+_BY_HAND = {"departs": -2.0, "later": 1.0, "met": 1.5, "as-sibling": -1.0, "offset": 2.5, "kept-otherwise": -3.0,
             "fills": -4.5, "above": 2.5, "other-end": -2.5, "reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0,
             "named-so": 5.0, "misplaced": 7.0, "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0,
             "drops-samples": 1.0, "apart": -1.5, "reads-unread": -2.0, "both-directions": -2.0, "takes-part": -1.5,
