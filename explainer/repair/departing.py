@@ -13,10 +13,10 @@ from explainer.edits.evidence import Evidence, Step
 from explainer.edits.generators.batch import CREATORS
 from explainer.edits.generators.sites import layers_hit, trees_hit
 from explainer.edits.generators.slices import chain, operands, trunk
-from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
 from explainer.locale import word
+from explainer.repair.spots import statement_around
 from explainer.replay.recorders.taint import leaves, literals, parts
 
 Line = tuple[str, int]
@@ -155,7 +155,7 @@ class _Walk:
         if tree[0] != "op":
             return
         odd = self._odd(tree)
-        here, there = self._statement(tree), _statement(used)
+        here, there = self._statement(tree), statement_around(used) if used is not None else None
         if odd is not None:
             if not self._below(odd, here, True):  # it is written there
                 self._blame(tree, need=need)
@@ -209,14 +209,8 @@ class _Walk:
         return self.evidence.place(tree[4]) if tree[4] else None
 
     def _statement(self, tree: Tree) -> ast.stmt | None:
-        return _statement(self._place(tree))
-
-
-def _statement(place: Place | None) -> ast.stmt | None:
-    try:
-        return place.statement().node if place is not None else None  # type: ignore[return-value]
-    except EditError:
-        return None
+        place = self._place(tree)
+        return statement_around(place) if place is not None else None
 
 
 def _at(place: Place | None) -> set[Line]:
