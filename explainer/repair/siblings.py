@@ -172,11 +172,9 @@ def as_others(before: ast.AST | None, after: ast.AST | None, scope: ast.AST | No
     """Whether a call gets the keyword that all other calls of its name in a scope have: `padding=1`, as beside."""
     if before is None or after is None or scope is None:
         return False
-    calls = [
-        {id(one): ast.dump(one) for one in ast.walk(tree) if isinstance(one, ast.Call)} for tree in (before, after)
-    ]
-    new = Counter(calls[1].values()) - Counter(calls[0].values())
-    for call in [one for one in ast.walk(after) if isinstance(one, ast.Call) and ast.dump(one) in new]:
+    old, new = ([one for one in ast.walk(tree) if isinstance(one, ast.Call)] for tree in (before, after))
+    come = Counter(map(ast.dump, new)) - Counter(map(ast.dump, old))
+    for call in (one for one in new if ast.dump(one) in come):
         rows = [
             _keywords(one) for one in ast.walk(scope) if isinstance(one, ast.Call) and name_of(one) == name_of(call)
         ]
