@@ -90,13 +90,10 @@ def _of_layer(evidence: Evidence) -> Iterator[tuple[Tree, int, Place | None, _Si
 
 def _of_operands(evidence: Evidence) -> Iterator[tuple[Tree, int, Place | None, _Sizes]]:
     """The sizes that the program gave a tensor itself, which do not fit the other one, and those on the way of that."""
-    every = operands(evidence) if not layers_hit(evidence) else []
-    for one, other in itertools.permutations(every, 2):
-        apart = (set(one.shape) - set(other.shape)) & set(evidence.said)
-        behind = chain(evidence, other.start)
-        for step in chain(evidence, one.start, _NEAR) if apart and behind else ():
+    for apart, behind, known in _pairs(evidence) if not layers_hit(evidence) else ():
+        for step in behind[:_NEAR]:
             made = [tree for tree in step.numbers if step.function in CREATORS and int(tree[-1]) in apart]
-            yield from ((tree, 0, step.place, _Sizes(_had(behind), ())) for tree in made)
+            yield from ((tree, 0, step.place, _Sizes(_had(known), ())) for tree in made)
 
 
 def _lengths(evidence: Evidence) -> Iterator[tuple[int | None, Place]]:
@@ -104,16 +101,21 @@ def _lengths(evidence: Evidence) -> Iterator[tuple[int | None, Place]]:
 
     With the first is the longest that no tensor on the way of the other one has as a size; None with the rest.
     """
-    every = operands(evidence)
-    for one, other in itertools.permutations(every, 2):
-        apart = (set(one.shape) - set(other.shape)) & set(evidence.said)
-        behind, known = chain(evidence, one.start), chain(evidence, other.start)
+    for apart, behind, known in _pairs(evidence):
         had, shared = _had(known), {id(step) for step in known}
         rows = [(step.greatest, step.place) for step in behind if step.place is not None and id(step) not in shared
                 and step.greatest is not None and step.function not in CREATORS]  # fmt: skip
-        made_so = bool(known) and bool(rows) and rows[0][0] in apart
+        made_so = bool(rows) and rows[0][0] in apart
         odd = [at for at, (most, _) in enumerate(rows) if most not in had] if made_so else []
         yield from ((most if odd[-1:] == [at] else None, place) for at, (most, place) in enumerate(rows if odd else ()))
+
+
+def _pairs(evidence: Evidence) -> Iterator[tuple[set[int], list[Step], list[Step]]]:
+    """Of each operand and another one: the sizes in question that it alone has, and the steps behind the two."""
+    for one, other in itertools.permutations(operands(evidence), 2):
+        apart, known = (set(one.shape) - set(other.shape)) & set(evidence.said), chain(evidence, other.start)
+        if apart and known:
+            yield apart, chain(evidence, one.start), known
 
 
 def _had(steps: Iterable[Step]) -> frozenset[int]:

@@ -38,7 +38,7 @@ from explainer.repair.atoms.common import greatest
 from explainer.repair.departing import Departing, departing
 from explainer.repair.meeting import above
 from explainer.repair.prior import ATOM, FILLING
-from explainer.repair.siblings import agrees, as_others
+from explainer.repair.siblings import agrees
 from explainer.repair.spots import Spot, spots
 from explainer.repair.uses import misnamed, misplaced
 from explainer.replay.outcomes import other_input
@@ -115,11 +115,7 @@ def features(
         "came-along": float(bool(lost) and came_along(evidence)),
         "warned": float(bool(set(run.answer.get("warnings", ())) - set(control.answer.get("warnings", ())))),
         "apart": float(evidence.apart),
-        "as-sibling": float(agrees(candidate, evidence) or _as_others(candidate, evidence)),
-        "above": float(_line_of(candidate) in above(evidence)),
-        "departs": float(_line_of(candidate) in where.sizes.first and not _makes_up(candidate)),
-        "later": float(where.sizes.comes_later(_line_of(candidate))),
-        "met": float(_line_of(candidate) in where.sizes.met),
+        "as-sibling": float(agrees(candidate, evidence)),
         "input": float(candidate.literal and other_input(run, control)),
         "turned-input": float(bool(lost) and _turned_input(run, control)),
         "ungraded": float(min(int(run.answer.get("ungraded") or 0), 2)),
@@ -156,12 +152,6 @@ def _makes_up(candidate: Candidate) -> bool:
     """Whether an edit fits a number to what is needed: it brings one of its own, or just takes off the difference."""
     come = (token for edit in candidate.edits for token in _exchanged(edit.before, edit.after)[1])
     return candidate.exact or any(token.isdigit() and int(token) > _OFFSET for token in come)
-
-
-def _as_others(candidate: Candidate, evidence: Evidence) -> bool:
-    source = evidence.sources(candidate.culprit.file)
-    scope = source.scope_at(candidate.culprit.line) if source is not None else None
-    return len(candidate.edits) == 1 and as_others(*whole(candidate.edits[0], evidence), scope)
 
 
 def adds_start(candidate: Candidate) -> bool:
@@ -250,8 +240,13 @@ def _of_origin(candidate: Candidate) -> dict[str, float]:
 
 def _of_place(candidate: Candidate, evidence: Evidence, where: Roles) -> dict[str, float]:
     role, distance = where.of(candidate)
-    depth = where.stack.get(_line_of(candidate))
+    line = _line_of(candidate)
+    depth = where.stack.get(line)
     return {
+        "above": float(line in above(evidence)),
+        "departs": float(line in where.sizes.first and not _makes_up(candidate)),
+        "later": float(where.sizes.comes_later(line)),
+        "met": float(line in where.sizes.met),
         f"role={role}": 1.0,
         "distance": min(distance, _FAR) / _FAR,
         "innermost": float(depth == 0),

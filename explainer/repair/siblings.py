@@ -12,6 +12,7 @@ from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
+from explainer.repair.agreement import parsed, whole
 from explainer.source import Source
 from explainer.source import called as name_of
 
@@ -148,18 +149,25 @@ def _at(source: Source, sibling: ast.stmt, edit: Edit, names: dict[str, str]) ->
 
 
 def agrees(candidate: Candidate, evidence: Evidence) -> bool:
-    """Whether an edit says what a sibling statement says where it had said something else: `net["basis"]`, as there.
-
-    Both differ in names alone then; where they did before, more of these are the same then than not.
-    """
+    """Whether an edit says what stands beside it where it had said something else, in a statement or a call."""
     edit = candidate.edits[0]
     source = evidence.sources(candidate.culprit.file)
     own = source.statement_at(edit.start_line) if source is not None else None
     if source is None or own is None or len(candidate.edits) != 1:
         return False
-    edited = _statement(edit.after)
-    if edited is None:
+    scope = source.scope_at(candidate.culprit.line)
+    return _says_as_beside(source, own, edit) or _as_others(*whole(edit, evidence), scope)
+
+
+def _says_as_beside(source: Source, own: ast.stmt, edit: Edit) -> bool:
+    """Whether a statement comes to say what a sibling says: `net["basis"]`, as there.
+
+    Both differ in names alone then; where they did before, more of these are the same then than not.
+    """
+    body: list[ast.stmt] = getattr(parsed(edit.after), "body", [])
+    if len(body) != 1:
         return False
+    edited = body[0]
     if _masked(edited) != _masked(own):
         telling = sum(isinstance(one, ast.expr) for one in ast.walk(edited)) >= _TELLING
         return telling and any(alike(one, edited) for one in _beside(source, own))
@@ -168,16 +176,15 @@ def agrees(candidate: Candidate, evidence: Evidence) -> bool:
     return any(_apart(new, row) < _apart(old, row) and 2 * _apart(new, row) < len(row) for row in rows)
 
 
-def as_others(before: ast.AST | None, after: ast.AST | None, scope: ast.AST | None) -> bool:
+def _as_others(before: ast.AST | None, after: ast.AST | None, scope: ast.AST | None) -> bool:
     """Whether a call gets the keyword that all other calls of its name in a scope have: `padding=1`, as beside."""
     if before is None or after is None or scope is None:
         return False
     old, new = ([one for one in ast.walk(tree) if isinstance(one, ast.Call)] for tree in (before, after))
     come = Counter(map(ast.dump, new)) - Counter(map(ast.dump, old))
+    known = [one for one in ast.walk(scope) if isinstance(one, ast.Call)]
     for call in (one for one in new if ast.dump(one) in come):
-        rows = [
-            _keywords(one) for one in ast.walk(scope) if isinstance(one, ast.Call) and name_of(one) == name_of(call)
-        ]
+        rows = [_keywords(one) for one in known if name_of(one) == name_of(call)]
         lacking = [row for row in rows if not _keywords(call) <= row]
         if len(lacking) == 1 < len(rows) and _keywords(call) > lacking[0]:
             return True
@@ -190,14 +197,6 @@ def _keywords(call: ast.Call) -> set[str]:
 
 def _apart(names: Sequence[str], others: Sequence[str]) -> int:
     return sum(one != other for one, other in zip(names, others, strict=True))
-
-
-def _statement(text: str | None) -> ast.stmt | None:
-    try:
-        body = ast.parse((text or "").strip()).body
-    except SyntaxError:  # a part of one
-        return None
-    return body[0] if len(body) == 1 else None
 
 
 def _names(node: ast.AST) -> list[str]:
