@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from explainer.oracle.places import Places
@@ -61,16 +62,41 @@ class Gradients:
         self.most[kind] = max(self.most.get(kind, 0), len(graded))
 
     def missing(self, roots: list[Any]) -> list[str]:
-        """The names of parameters of modules that were called, were to be trained, and never got a gradient."""
+        """The names of parameters of modules that were called, were to be trained, and never got a gradient.
+
+        The last of several blocks may hand something on to a next one that is not there: see `left_at_the_end`.
+        """
         found = []
         for number, root in enumerate(roots):
             every = not self.trained and any(one.grad is not None for one in root.parameters())
+            named = dict(root.named_parameters())
+            graded = {name for name, one in named.items() if id(one) in self.graded or one.grad is not None}
+            left = left_at_the_end(named, graded)
             for path, module in root.named_modules():
                 for name, one in module.named_parameters(recurse=False) if id(module) in self.used else ():
                     wanted = one.requires_grad and (every or id(one) in self.trained)
-                    if wanted and id(one) not in self.graded and one.grad is None:
+                    if wanted and id(one) not in self.graded and one.grad is None and f"{path}.{name}" not in left:
                         found.append(f"{number}.{path}.{name}".replace("..", "."))
         return found
+
+
+def left_at_the_end(names: Iterable[str], graded: Collection[str]) -> set[str]:
+    """The parameters of the last of several modules that got no gradient, though those of one in front did."""
+    last: dict[tuple[str, str], int] = {}
+    in_front: set[tuple[str, str]] = set()
+    for name in names:
+        for key, at in _in_row(name):
+            last[key] = max(last.get(key, 0), at)
+            in_front |= {key} if name in graded else set()
+    return {name for name in names if name not in graded and any(
+        at == last[key] > 0 and key in in_front for key, at in _in_row(name))}  # fmt: skip
+
+
+def _in_row(name: str) -> Iterator[tuple[tuple[str, str], int]]:
+    """Where the modules are numbered that a parameter is part of: what stands around each number, and the number."""
+    parts = name.split(".")
+    yield from (((".".join(parts[:at]), ".".join(parts[at + 1 :])), int(one))
+                for at, one in enumerate(parts) if one.isdecimal())  # fmt: skip
 
 
 def _tells(gradient: Any) -> bool:

@@ -213,13 +213,23 @@ def takes_one(edits: Iterable[Edit]) -> bool:
 def _taken(text: str | None) -> int:
     nodes = list(nodes_of(text))
     sized = [one for one in nodes if isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv)]
-    of_sizes = {id(side) for one in sized for side in (one.left, one.right)}
+    of_sizes = {id(side) for one in sized for side in (one.left, one.right)} | _among_sizes(nodes)
     return sum(_is_entry(one) for one in nodes if id(one) not in of_sizes)
+
+
+def _among_sizes(nodes: list[ast.AST]) -> set[int]:
+    """What stands in a tuple that holds a whole number, too: `(self.dilation[0] * pad, 0)`."""
+    rows = [one.elts for one in nodes if isinstance(one, (ast.Tuple, ast.List))]
+    sizes = [row for row in rows if any(isinstance(one, ast.Constant) and type(one.value) is int for one in row)]
+    return {id(node) for row in sizes for one in row for node in ast.walk(one)}
 
 
 def _entries(text: str | None) -> Counter[str]:
     """The operands of arithmetic that are an entry of something; `size[1] // patch` computes a size."""
-    made = [one for one in _operations(text) if not isinstance(one.op, ast.FloorDiv)]
+    nodes = list(nodes_of(text))
+    sums = [one for one in nodes if isinstance(one, ast.BinOp) and not isinstance(one.op, ast.FloorDiv)]
+    sizes = _among_sizes(nodes)
+    made = [one for one in sums if id(one) not in sizes]
     return Counter(ast.unparse(side) for one in made for side in (one.left, one.right) if _is_entry(side))
 
 

@@ -132,6 +132,7 @@ def features(
         "kept-otherwise": float(_kept_otherwise(candidate, evidence)),
         "fills": float(_fills(candidate, evidence)),
         "counts-both": float(_counts_both(candidate, run, control, evidence)),
+        "one-more": float(_one_more(candidate, run, control, evidence)),
         "numbered": float(adds_start(candidate)),
         "staged": float(
             any(_STAGED.search(one.after or "") and not _STAGED.search(one.before or "") for one in candidate.edits)
@@ -203,9 +204,22 @@ def _counts_both(candidate: Candidate, run: Run, control: Run, evidence: Evidenc
     """
     counted = all(" + len(" in (edit.after or "") and " + len(" not in (edit.before or "") for edit in candidate.edits)
     most = greatest(evidence) if counted else None
-    known = control.answer.get("every") or []
-    made = [shape for shape in run.answer.get("every") or [] if shape not in known]
-    return most is not None and any(0 <= shape[0] - most - 1 <= _MARKS for shape in made if shape)
+    return most is not None and any(0 <= rows - most - 1 <= _MARKS for rows in _rows_made(run, control))
+
+
+def _one_more(candidate: Candidate, run: Run, control: Run, evidence: Evidence) -> bool:
+    """Whether a size gets one more, which is just what the largest index needs, and the smallest is 0."""
+    come = [_exchanged(edit.before, edit.after) for edit in candidate.edits]
+    adds = all(not gone and sorted(new.elements()) == ["+", "1"] for gone, new in come)
+    known = evidence.crash.extents if evidence.crash is not None else ()
+    most = greatest(evidence) if adds and any(one is not None and one[0] == 0 for one in known) else None
+    return most is not None and most + 1 in _rows_made(run, control)
+
+
+def _rows_made(run: Run, control: Run) -> list[int]:
+    """The first sizes of the parameters that only the edited program has."""
+    before, after = (Counter(map(tuple, one.answer.get("every") or [])) for one in (control, run))
+    return [shape[0] for shape in after - before if shape]
 
 
 def _takes_others(candidate: Candidate, evidence: Evidence) -> bool:

@@ -95,6 +95,7 @@ ATOM: Mapping[str, float] = {
     "stepped": 0.2,
     "unpacked": 0.2,
     "other_element": 0.2,
+    "every_pair": 0.1,
     "reduction": 2.4,
     "folded": 0.6,
     "copied": 0.3,
@@ -203,10 +204,10 @@ _USUAL, _UNFITTED = 0.6, 2.0
 #: depended on which classes were met; other dimensions than those along which other data were read well; two edits;
 #: samples left out. What runs where tensors lay on several devices is seldom wrong: few edits move anything. What a
 #: function is given, and reads nowhere, is missing somewhere. What reads both directions of a layer is twice as wide;
-#: of several values one is taken; one list, or two together, has just the rows that are needed; a difference that is
-#: worked out is seldom right with a factor by chance; nor does a size fit by chance that halves from stage to stage,
-#: or a length with the start of the numbering added to it; nor are all samples of one size by chance where another
-#: amount is filled up. What changes all that meets alike brings none of it together.
+#: of several values one is taken; one list, or two together, has just the rows that are needed, or one more does; a
+#: difference that is worked out is seldom right with a factor by chance; nor does a size fit by chance that halves from
+#: stage to stage, or a length with the start of the numbering added to it; nor are all samples of one size by chance
+#: where another amount is filled up. What changes all that meets alike brings none of it together.
 #: The other end of a layer is a size of just another kind. What is added to a length, as in `n - kernel + 1`, is one.
 #: What an object keeps of what it is given, and not as it is, is what the rest of it is made for.
 #: What computes a size that a tensor had computes it rightly; the first that does not is to blame. Statements that are
@@ -215,14 +216,14 @@ _BY_HAND = {"departs": -2.0, "later": 1.0, "met": 1.5, "as-sibling": -1.0, "offs
             "fills": -4.5, "above": 2.5, "other-end": -2.5, "reshaped=passed": 4.0, "recomputed": 3.0, "widens": 3.0,
             "named-so": 5.0, "misplaced": 7.0, "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0,
             "drops-samples": 1.0, "apart": -1.5, "reads-unread": -2.0, "both-directions": -2.0, "takes-part": -1.5,
-            "multiplied": -1.0, "counts-both": -1.5, "exact": -1.0, "staged": -2.5, "numbered": -2.5,
+            "multiplied": -1.0, "counts-both": -1.5, "one-more": -1.5, "exact": -1.0, "staged": -2.5, "numbered": -2.5,
             "turned-input": 3.0}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
            "extended", "tail", "earlier",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",
            "overlapping", "multiple", "drawn", "filled", "times", "lengthened",
-           "facing", "resampled", "before_next", "other_element")  # fmt: skip
+           "facing", "resampled", "before_next", "other_element", "every_pair", "prepared")  # fmt: skip
 
 
 def atoms_for(family: str, sized: bool = False) -> Sequence[str]:
@@ -245,7 +246,7 @@ def score(features: Mapping[str, float]) -> float:
 
 def has_sign(atom: str) -> bool:
     """Whether a kind of edit is offered only where something says that it is missing."""
-    return atom in _SIGNED or atom == "prepared"
+    return atom in _SIGNED
 
 
 def by_hand(name: str) -> bool:

@@ -15,6 +15,7 @@ import warnings
 from contextlib import suppress
 from typing import Any
 
+from explainer.oracle.gradients import left_at_the_end
 from explainer.oracle.observer import Observer
 from explainer.replay import standin
 from explainer.replay.work import Stopwatch
@@ -224,8 +225,10 @@ class _Notes:
 
     def taken(self) -> dict[str, Any]:
         """All of it, plain."""
-        parameters = list(self.root.parameters()) if self.root is not None else []
-        ungraded = sum(p.requires_grad and p.grad is None for p in parameters)
+        named = dict(self.root.named_parameters()) if self.root is not None else {}
+        graded = {name for name, one in named.items() if one.grad is not None}
+        left = left_at_the_end(named, graded)
+        ungraded = sum(one.requires_grad and name not in graded | left for name, one in named.items())
         return {
             "warnings": self.warnings[:50],
             "input": self.input,

@@ -7,7 +7,7 @@ import pytest
 from explainer.diagnosis import Edit
 from explainer.oracle import source
 from explainer.oracle.alignments import other_alignments
-from explainer.oracle.gradients import Gradients
+from explainer.oracle.gradients import Gradients, left_at_the_end
 from explainer.oracle.joins import CROSSED, TURNED, joined_first, mixes, shifts
 from explainer.oracle.judge import judged
 from explainer.oracle.places import Places
@@ -162,6 +162,7 @@ def test_states_that_are_loaded_over_steps_are_counted() -> None:
         ("return f(x)[1]", "return f(x)[0]", "The size of tensor a (5) must match the size of tensor b (3)", False),
         ("return f(x)", "return f(x)[:, -1]", "mat1 and mat2 shapes cannot be multiplied", False),  # the last step
         ("y = x + b", "y = x + b[0]", "mat1 and mat2 shapes cannot be multiplied", True),
+        ("y = pad(x, (n, 0))", "y = pad(x, (step[0] * n, 0))", "must match the size of tensor b", False),  # sizes
     ],
 )
 def test_one_entry_in_the_place_of_all_is_in_doubt_where_it_fits_everything(before, after, message, spread) -> None:
@@ -181,6 +182,14 @@ def test_one_entry_in_the_place_of_all_is_in_doubt_where_it_fits_everything(befo
 def test_steps_whose_gradients_are_all_zero_put_an_edit_in_doubt(seen: dict, before: dict, doubted: bool) -> None:
     judgement = judged([Edit("a.py", 1, 1, "x = y[:, 1:]", "x = y[:, n:]")], {"seen": seen}, {"seen": before})
     assert ("still" in judgement.doubts) == doubted
+
+
+def test_what_the_last_of_several_blocks_hands_to_no_next_one_is_not_missed() -> None:
+    names = [f"blocks.{at}.{part}.weight" for at in range(3) for part in ("own", "on")] + ["head.weight"]
+    graded = [one for one in names if one not in ("blocks.2.on.weight", "head.weight")]
+    assert left_at_the_end(names, graded) == {"blocks.2.on.weight"}
+    assert not left_at_the_end(names, [one for one in graded if ".on." not in one])  # of none
+    assert not left_at_the_end(names, [one for one in names if one != "blocks.1.on.weight"])  # not the last
 
 
 @pytest.mark.parametrize("sparse", [False, True])

@@ -62,6 +62,7 @@ REPAIRS = [
         "    return x, halved(n, layers=len(convs))",
     ),
     ("detach", "self.kept = f(x)", "", "self.kept = f(x).detach()"),
+    ("detach", "kept = [f(one) for one in x]", "", "kept = [f(one).detach() for one in x]"),
     ("detach", "for x in rows:\n    h = f(x, h)", "", "    h = f(x, h).detach()"),
     ("severed", "y, self.s = f(x, self.s)", "", "y, self.s = f(x, self.s)\nself.s = self.s.detach()"),
     (
@@ -81,6 +82,12 @@ REPAIRS = [
     ("derived", "p, q = split(x)\nf(x)", "", "f(q)"),
     ("prepared", "e = Encoder().fit(x)\nids = x", "", "ids = e.transform(x)"),
     ("prepared", "def dense(ids): ...\nf(x)", "", "f(dense(x))"),
+    (
+        "prepared",
+        "class A:\n    @staticmethod\n    def left(n): ...\n    def f(self, n):\n        return n",
+        "",
+        "        return self.left(n)",
+    ),
     ("registered", "class A:\n  def __init__(self):\n    self.t = f(3)", "", '    self.register_buffer("t", f(3))'),
     ("clone", "rows.append(x)", "", "rows.append(x.clone())"),
     ("order", "k = f(net)\nfreeze(net)", "", "freeze(net)\nk = f(net)"),
@@ -90,6 +97,7 @@ REPAIRS = [
     ("branched", "def f(k):\n    if k:\n        return g(k).mean(0)\n    return g(k)", "", "    return g(k).mean(0)"),
     ("reversed", "zip(ups, [s for s in kept])", "", "zip(ups, [s for s in reversed(kept)])"),
     ("reversed", "kept.pop(0)", "", "kept.pop()"),
+    ("reversed", "f(g(n) for n in enumerate(c))", "", "f(g(n) for n in reversed(list(enumerate(c))))"),
     ("reversed", "for i in range(n):\n    y = up(kept[i])", "", "    y = up(kept[-i - 1])"),
     ("unflattened", "w = best % c\nrows = s[best]", "index 9 is out of bounds", "rows = s[best // c]"),
     (
@@ -256,6 +264,7 @@ def test_every_atom_has_examples_and_a_cost():
         "earlier",
         "paired",
         "expanded",
+        "every_pair",
         "nonempty",
         "relabelled",
         "mapped",

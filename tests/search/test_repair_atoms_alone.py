@@ -11,6 +11,7 @@ ALONE = [
     ("moved", "f(x)", ""),  # nothing lies elsewhere
     ("prepared", "e = Encoder().fit(s)\nids = x", ""),
     ("prepared", "def dense(ids): ...\ng(dense(s))\nf(x)", ""),
+    ("prepared", "class A:\n    def forward(self, n):\n        return n", ""),  # torch calls it
     ("literal", "x[:, :3]", ""),  # a bound belongs to the slices
     ("dimension", "nn.Linear(3, 4)", ""),
     ("name", "f(b)", ""),
@@ -34,6 +35,7 @@ ALONE = [
         "",
     ),
     ("detach", "self.layer = nn.Linear(3, 3)", ""),
+    ("detach", "f([g(one) for one in x])", ""),  # read at once
     ("clone", "rows.append(x.clone())", ""),
     ("detach", "for x in rows:\n    s = f(x)", ""),  # of this step
     ("order", "k = f(net)\ng(net, k)", ""),  # reads what the other binds
@@ -119,6 +121,7 @@ ALONE = [
     ("mapped", "vmap(f)(x, s)", ""),  # no mapped dimension is said to differ
     ("window", "nn.Conv2d(c, c, 3, stride=2)", "sizes 8 and 4"),  # nothing of these sizes meets
     ("expanded", "f(x)", ""),
+    ("every_pair", "x - s", ""),  # nothing sums their features up
     ("shortened", "f(x)", ""),
     ("extended", "f(x)", ""),
     ("tail", "f(x)", ""),

@@ -14,6 +14,25 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "a mark behind the classes, beside a wider size": (
+        """
+        import torch
+        from torch import nn
+        from torch.nn.functional import cross_entropy
+        class Settings:
+            classes, width = 3, 16
+        class Net(nn.Module):
+            def __init__(self, settings):
+                super().__init__()
+                self.embed = nn.Sequential(nn.Linear(5, settings.width), nn.Linear(settings.width, settings.width))
+                self.head = nn.Linear(settings.width, settings.classes)
+            def forward(self, x):
+                return self.head(self.embed(x))
+        net = Net(Settings)
+        labels = torch.full((8,), Settings.classes)
+        labels[:5] = torch.tensor([0, 1, 2, 1, 0])
+        cross_entropy(net(torch.rand(8, 5)), labels).backward()
+        """, "self.head = nn.Linear", "settings.classes + 1"),
     "one of three layers lacks the padding of the others, and the count is right": (
         """
         import torch

@@ -10,6 +10,24 @@ from explainer.authoring.examples import Runner
 pytest.importorskip("torch")
 
 FAULTS = {
+    "rows of two sets, each with each": (
+        """
+        import torch
+        from torch import nn
+        def scores(x, centres):
+            apart = (x - centres) / 0.5
+            return -(apart ** 2).sum(-1)
+        class Mixture(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.centres, self.shares = nn.Parameter(torch.randn(3, 2)), nn.Parameter(torch.zeros(3))
+            def forward(self, x):
+                return (scores(x, self.centres) + self.shares.log_softmax(0)).logsumexp(1)
+        net, data = Mixture(), torch.randn(40, 2)
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        (-net(data).mean()).backward()
+        optimizer.step()
+        """, "scores(x, self.centres)", "scores(x.unsqueeze(1), self.centres)"),
     "one-hot classes beside a map with its classes first": (
         """
         import torch
@@ -264,3 +282,14 @@ def test_a_label_that_no_loss_ignores_is_not_left_out(runner: Runner) -> None:
         count(torch.arange(5) % 4, torch.arange(5))
         """
     assert_never_offered(runner, program, "kept")
+
+
+def test_rows_that_are_to_meet_in_pairs_are_not_set_against_all_others(runner: Runner) -> None:
+    program = """
+        import torch
+        def error(made, meant):
+            return ((made - meant) ** 2).sum(-1).mean()
+        made, meant = torch.randn(12, 2, requires_grad=True), torch.randn(12, 2)
+        error(made[:-1], meant).backward()
+        """
+    assert_never_offered(runner, program, "unsqueeze")

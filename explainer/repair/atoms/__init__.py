@@ -90,6 +90,7 @@ ATOMS: dict[str, Atom] = {
     "unflattened": indices.unflattened,
     "paired": indices.paired,
     "expanded": broadcast.expanded,
+    "every_pair": broadcast.every_pair,
     "dropped": effects.dropped,
     "level": effects.level,
     "reversed": turned.reversed_,

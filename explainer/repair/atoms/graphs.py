@@ -135,6 +135,8 @@ def _kept(spot: Spot, node: ast.expr) -> float | None:
     if isinstance(parent, ast.Call) and node in parent.args:
         function = parent.func
         return 0.1 if isinstance(function, ast.Attribute) and function.attr in _KEEPING else None
+    if isinstance(parent, ast.ListComp) and parent.elt is node:
+        return 0.2 if isinstance(spot.place.source.parent_of(parent), (ast.Assign, ast.Return)) else None
     if not isinstance(parent, ast.Assign) or parent.value is not node:
         return None
     if any(isinstance(one, (ast.Attribute, ast.Subscript)) for one in parent.targets):

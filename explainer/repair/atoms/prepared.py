@@ -17,6 +17,8 @@ from explainer.source import Source, called, loaded, stored
 
 #: What something that is fitted to a value does to it where the program does not say.
 _APPLIES = "transform"
+#: Methods that no program calls itself.
+_CALLED_BY_TORCH = {"forward", "backward", "setup_context", "extra_repr", "collate_fn", "configure_optimizers"}
 #: How many names of what was made of a value there are.
 _MOST = 4
 
@@ -91,11 +93,13 @@ def _takes(function: ast.FunctionDef) -> int:
 
 
 def _uncalled(spot: Spot, evidence: Evidence) -> list[str]:
-    """The functions of one value that a place's file defines or imports and that the program reads nowhere."""
-    source = spot.place.source
-    own = source.function_at(spot.place.span.line)
-    found = _unread(tuple(evidence.sources_seen()))
-    return [one.name for home, one in found if one is not own and (home is source or one.name in source.imported)]
+    """The functions of one value that a place's class or file defines, or imports, and the program reads nowhere."""
+    source, line = spot.place.source, spot.place.span.line
+    own, owner = source.function_at(line), source.class_at(line)
+    found = [(home, one) for home, one in _unread(tuple(evidence.sources_seen())) if one is not own]
+    methods = [f"self.{one.name}" for _, one in found if owner is not None and one in owner.body]
+    top = [(home, one) for home, one in found if one in getattr(home.tree, "body", ())]
+    return [*methods, *(one.name for home, one in top if home is source or one.name in source.imported)]
 
 
 @functools.lru_cache(4)
@@ -104,11 +108,18 @@ def _unread(sources: tuple[Source, ...]) -> list[tuple[Source, ast.FunctionDef]]
     read = {one.id for one in nodes if isinstance(one, ast.Name)}
     read |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
     tops = [(one, node) for one in sources for node in getattr(one.tree, "body", ())]
-    return [
-        (home, node)
-        for home, node in tops
-        if isinstance(node, ast.FunctionDef) and _takes(node) == 1 and not node.decorator_list and node.name not in read
-    ]
+    own = [(home, node) for home, top in tops if isinstance(top, ast.ClassDef) for node in _methods(top)]
+    methods = [(home, node) for home, node in own if _of_one(node) and not node.name.endswith("__")]
+    functions = [(home, node) for home, node in tops if isinstance(node, ast.FunctionDef) and _takes(node) == 1]
+    found = [*methods, *(one for one in functions if not one[1].decorator_list)]
+    return [(home, node) for home, node in found if node.name not in read | _CALLED_BY_TORCH]
+
+
+def _of_one(method: ast.FunctionDef) -> bool:
+    """Whether a method takes one value beside its object."""
+    marks = [ast.unparse(one) for one in method.decorator_list]
+    plain = marks == ["staticmethod"]
+    return (plain or marks in ([], ["classmethod"])) and _takes(method) == (1 if plain else 2)
 
 
 def derived(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

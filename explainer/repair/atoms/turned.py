@@ -39,6 +39,7 @@ def _gone_through(spot: Spot) -> Iterator[ast.expr]:
         parent = spot.place.source.parent_of(node)
         if isinstance(parent, (ast.For, ast.comprehension)) and node is parent.iter:
             yield from node.args if isinstance(node, ast.Call) and called(node) in _THROUGH else [node]
+            yield from [node] if isinstance(node, ast.Call) and called(node) == "enumerate" else []
 
 
 def _turned(spot: Spot, node: ast.expr) -> str | None:
@@ -48,6 +49,8 @@ def _turned(spot: Spot, node: ast.expr) -> str | None:
         return text(spot, node.args[0])
     if isinstance(node, ast.Subscript) and whole.endswith("[::-1]"):
         return whole.removesuffix("[::-1]")
+    if isinstance(node, ast.Call) and called(node) == "enumerate":  # with the numbers that its elements have
+        return f"reversed(list({whole}))"
     if isinstance(node, (ast.Name, ast.Attribute)) or (isinstance(node, ast.Call) and called(node) == "range"):
         return f"reversed({whole})"
     return None
