@@ -199,14 +199,25 @@ def without_methods(node: ast.expr, names: Collection[str]) -> ast.expr:
     return node
 
 
+@functools.lru_cache(1 << 14)
+def walked(node: ast.AST) -> tuple[ast.AST, ...]:
+    """A node and all in it, the outer ones first, as `ast.walk` gives them: a search asks again and again."""
+    return tuple(ast.walk(node))
+
+
 def loaded(node: ast.AST) -> set[str]:
     """The names that a node reads."""
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    return set(_names(node, ast.Load))
+
+
+@functools.lru_cache(1 << 14)
+def _names(node: ast.AST, context: type[ast.expr_context]) -> frozenset[str]:
+    return frozenset(one.id for one in walked(node) if isinstance(one, ast.Name) and isinstance(one.ctx, context))
 
 
 def names_in(node: ast.AST) -> list[ast.AST]:
     """The names and attributes in a node."""
-    return [one for one in ast.walk(node) if isinstance(one, (ast.Name, ast.Attribute))]
+    return [one for one in walked(node) if isinstance(one, (ast.Name, ast.Attribute))]
 
 
 def of_self(node: ast.AST | None) -> TypeGuard[ast.Attribute]:
@@ -216,7 +227,7 @@ def of_self(node: ast.AST | None) -> TypeGuard[ast.Attribute]:
 
 def stored(node: ast.AST) -> set[str]:
     """The names that a node binds, those of comprehensions too."""
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return set(_names(node, ast.Store))
 
 
 def as_attributes(path: str) -> str:

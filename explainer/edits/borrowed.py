@@ -6,7 +6,7 @@ import ast
 import builtins
 import os
 
-from explainer.source import Source
+from explainer.source import Source, walked
 
 
 def imports_for(source: Source, line: int, home: Source, call: ast.AST) -> str | None:
@@ -14,7 +14,7 @@ def imports_for(source: Source, line: int, home: Source, call: ast.AST) -> str |
 
     None where it uses names that are to be had there by no import.
     """
-    used = {node.id for node in ast.walk(call) if isinstance(node, ast.Name)}
+    used = {node.id for node in walked(call) if isinstance(node, ast.Name)}
     lacking = sorted(used - known_at(source, line) - set(vars(builtins)))
     if not lacking or home.file == source.file:
         return "" if not lacking else None
@@ -28,7 +28,7 @@ def known_at(source: Source, line: int) -> set[str]:
     function = source.function_at(line)
     if isinstance(function, ast.FunctionDef):
         names |= {one.arg for one in [*function.args.args, *function.args.kwonlyargs]}
-        stored = [one for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+        stored = [one for one in walked(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
         names |= {one.id for one in stored if one.lineno < line}
     return names
 
@@ -44,7 +44,7 @@ def _bound(body: list[ast.stmt]) -> set[str]:
     names = {one.name for one in body if isinstance(one, (ast.FunctionDef, ast.ClassDef))}
     imports = [one for one in body if isinstance(one, (ast.Import, ast.ImportFrom))]
     names |= {name.asname or name.name.split(".")[0] for one in imports for name in one.names}
-    stored = [part for one in body if isinstance(one, (ast.Assign, ast.AnnAssign)) for part in ast.walk(one)]
+    stored = [part for one in body if isinstance(one, (ast.Assign, ast.AnnAssign)) for part in walked(one)]
     return names | {one.id for one in stored if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
 
 

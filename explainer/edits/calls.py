@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from explainer.source import called
+from explainer.source import called, walked
 
 _LIBRARIES = ("torch", "math", "np", "numpy", "torch.special")
 
@@ -21,7 +21,7 @@ def given_to(call: ast.Call) -> ast.expr | None:
 
 def asks_how_much(node: ast.AST) -> bool:
     """Whether an expression asks how much there is: `len(x)`, `x.size(0)`, `x.shape[0]`."""
-    inner = list(ast.walk(node))
+    inner = list(walked(node))
     return any(isinstance(one, ast.Call) and called(one) in ("len", "size") for one in inner) or any(
         isinstance(one, ast.Attribute) and one.attr == "shape" for one in inner
     )

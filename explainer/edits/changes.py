@@ -10,6 +10,7 @@ from collections import Counter
 from explainer.diagnosis import Edit
 from explainer.edits.candidate import Candidate
 from explainer.patterns import Pattern
+from explainer.source import walked
 
 _CAST = Pattern(r"\.(float|double|half|bfloat16|long|int|bool|byte|abs|type_as)\(|\.to\((torch\.|[^()]*dtype)")
 
@@ -50,7 +51,7 @@ def _cancelled(text: str) -> int:
         tree = ast.parse(textwrap.dedent(text).strip())
     except SyntaxError:  # a part of a statement
         return 0
-    found = (one for one in ast.walk(tree) if isinstance(one, ast.BinOp) and isinstance(one.op, (ast.Sub, ast.Div)))
+    found = (one for one in walked(tree) if isinstance(one, ast.BinOp) and isinstance(one.op, (ast.Sub, ast.Div)))
     return sum(ast.dump(one.left) == ast.dump(one.right) for one in found)
 
 

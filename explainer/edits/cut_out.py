@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from explainer.source import Source, called
+from explainer.source import Source, called, walked
 
 _SHARING = ("unbind", "split", "chunk", "tensor_split", "hsplit")
 
@@ -14,7 +14,7 @@ def is_column(source: Source, node: ast.AST) -> bool:
     if not _cuts(node):
         return False
     base, own = source.text(node.value), source.text(node.slice)  # type: ignore[attr-defined]
-    others = [one for one in ast.walk(source.scope_at(node.lineno)) if _cuts(one)]  # type: ignore[attr-defined]
+    others = [one for one in walked(source.scope_at(node.lineno)) if _cuts(one)]  # type: ignore[attr-defined]
     return any(source.text(one.value) == base and source.text(one.slice) != own for one in others)  # type: ignore[attr-defined]
 
 

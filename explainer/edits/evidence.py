@@ -179,16 +179,16 @@ class Evidence:
 
     def frame_of(self, place: Place) -> Call | None:
         """The innermost failing frame of the function in which a place stands, or of the top of its file."""
-        function = place.source.function_at(place.span.line)
+        function = place.source.function_at(place.line)
         for frame in reversed(self.frames):
             same = frame.place.source.file == place.source.file
-            if same and place.source.function_at(frame.place.span.line) is function:
+            if same and place.source.function_at(frame.place.line) is function:
                 return frame
         return None
 
     def scope_of(self, place: Place) -> Mapping[str, Any]:
         """What was in scope in the function of a place, which has returned; empty where no call of torch told."""
-        function = place.source.function_at(place.span.line)
+        function = place.source.function_at(place.line)
         if function is None or isinstance(function, ast.Lambda):
             return {}
         first = min([one.lineno for one in function.decorator_list], default=function.lineno)

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from explainer.replay.recorders.taint import literals, value_of
+from explainer.source import walked
 
 _MOST = 8
 
@@ -178,7 +179,7 @@ def bends_formula(parent: ast.AST | None, node: ast.AST, value: int) -> bool:
         return False
     other = parent.left if parent.right is node else parent.right
     old = node.value if isinstance(node, ast.Constant) else None
-    quotient = any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv) for one in ast.walk(other))
+    quotient = any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv) for one in walked(other))
     return quotient and type(old) is int and abs(old - value) > 1
 
 

@@ -12,7 +12,7 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed
 from explainer.facts import span_of
 from explainer.frozen import frozen
-from explainer.source import Node, Source
+from explainer.source import Node, Source, walked
 
 Sources = Callable[[str], Source | None]
 #: Expressions that take a method call or a subscript without parentheses.
@@ -32,6 +32,11 @@ class Place:
     def span(self) -> Span:
         """Its span, with columns."""
         return self.source.span(self.node)
+
+    @property
+    def line(self) -> int:
+        """The line on which it begins."""
+        return self.node.lineno
 
     @property
     def text(self) -> str:
@@ -123,7 +128,7 @@ def bound_above(scope: ast.AST, name: str, line: int) -> ast.Assign | None:
 
 @functools.lru_cache(64)
 def _assigned(scope: ast.AST) -> list[tuple[str, ast.Assign]]:
-    return [(ast.unparse(one.targets[0]), one) for one in ast.walk(scope) if isinstance(one, ast.Assign)]
+    return [(ast.unparse(one.targets[0]), one) for one in walked(scope) if isinstance(one, ast.Assign)]
 
 
 def as_primary(place: Place) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import textwrap
 from collections import Counter
@@ -17,7 +18,7 @@ from explainer.edits.generators.sites import arriving, layers_hit
 from explainer.edits.generators.slices import argument_places, trunk
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
-from explainer.source import Function, Source, loaded, stored
+from explainer.source import Function, Source, loaded, stored, walked
 
 _SUM = Pattern(r"\w+ [+*-] \w+|\w+ // \w+|\w \*\* \w")
 _NAME = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
@@ -108,6 +109,7 @@ def idles(candidate: Candidate) -> bool:
     return any(_idle(after) - _idle(before) for before, after in pairs)
 
 
+@functools.lru_cache(4096)
 def parsed(lines: str | None) -> ast.AST | None:
     """The statements that an edit's text is; None where it is a part of one."""
     try:
@@ -131,7 +133,7 @@ def whole(edit: Edit, evidence: Evidence) -> tuple[ast.AST | None, ast.AST | Non
 def _idle(tree: ast.AST | None) -> set[str]:
     """The names that comprehensions bind and do not read: `[n for f in rows]` takes nothing of `f`."""
     found: set[str] = set()
-    for one in ast.walk(tree) if tree is not None else ():
+    for one in walked(tree) if tree is not None else ():
         if isinstance(one, (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)):
             bound = set().union(*(stored(each.target) for each in one.generators))
             found |= {name for name in bound - loaded(one) if not name.startswith("_")}
@@ -151,18 +153,18 @@ def _loses_data(before: ast.AST | None, after: ast.AST, edit: Edit, evidence: Ev
 
 def _entries(tree: ast.AST | None) -> set[str]:
     """The keys of what is read: "text" of `row["text"]`."""
-    reads = (one for one in ast.walk(tree) if isinstance(one, ast.Subscript)) if tree is not None else ()
+    reads = (one for one in walked(tree) if isinstance(one, ast.Subscript)) if tree is not None else ()
     keys = (one.slice.value for one in reads if isinstance(one.slice, ast.Constant) and isinstance(one.ctx, ast.Load))
     return {key for key in keys if isinstance(key, str)}
 
 
 def _last_read(function: Function, name: str, edit: Edit) -> bool:
     """Whether an edit's lines alone read what a function's name holds there; a test for None does not count."""
-    names = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]
+    names = [one for one in walked(function) if isinstance(one, ast.Name) and one.id == name]
     stores = [one.lineno for one in names if isinstance(one.ctx, ast.Store) and one.lineno < edit.start_line]
     if not stores and name not in _given(function):
         return False
-    asked = {id(one.left) for one in ast.walk(function) if isinstance(one, ast.Compare) and _of_none(one)}
+    asked = {id(one.left) for one in walked(function) if isinstance(one, ast.Compare) and _of_none(one)}
     since = max(stores, default=0)
     reads = [one.lineno for one in names if isinstance(one.ctx, ast.Load) and id(one) not in asked]
     return not any(line > since and not edit.start_line <= line <= edit.end_line for line in reads)
@@ -187,7 +189,7 @@ def widens_for_caller(candidate: Candidate, evidence: Evidence) -> bool:
     """
     crash, frame = evidence.crash, evidence.frames[-1] if evidence.frames else None
     place = next(iter(argument_places(crash)), None) if crash is not None else None
-    owner = frame.place.source.class_at(frame.place.span.line) if frame is not None else None
+    owner = frame.place.source.class_at(frame.place.line) if frame is not None else None
     edit = candidate.edits[0]
     own = owner is not None and owner.lineno <= edit.start_line <= (owner.end_lineno or 0)
     if place is None or frame is None or not own or not _as_given(place):
@@ -195,14 +197,14 @@ def widens_for_caller(candidate: Candidate, evidence: Evidence) -> bool:
     function = place.source.function_at(edit.start_line)
     given = {one.arg for one in function.args.args} if isinstance(function, ast.FunctionDef) else set()
     gone, come = (parsed(text) for text in (edit.before, edit.after))
-    rows = zip(ast.walk(gone), ast.walk(come), strict=False) if gone is not None and come is not None else ()
+    rows = zip(walked(gone), walked(come), strict=False) if gone is not None and come is not None else ()
     names = [one.id for one, other in rows if isinstance(one, ast.Name) and ast.dump(one) != ast.dump(other)]
     return getattr(function, "name", "") == "__init__" and names[:1] != [] and names[0] in given
 
 
 def _as_given(place: Place) -> bool:
     """Whether a function hands on what it was given: a parameter that it has not bound again."""
-    function = place.source.function_at(place.span.line)
+    function = place.source.function_at(place.line)
     if not isinstance(function, ast.FunctionDef) or not isinstance(place.node, ast.Name):
         return False
     return place.node.id in {one.arg for one in function.args.args} and place.node.id not in stored(function)
@@ -224,7 +226,7 @@ def recomputes(candidate: Candidate) -> bool:
         before, after = parsed(edit.before), parsed(edit.after)
         if before is None or after is None:
             continue
-        calls = [[one for one in ast.walk(tree) if isinstance(one, ast.Call)] for tree in (before, after)]
+        calls = [[one for one in walked(tree) if isinstance(one, ast.Call)] for tree in (before, after)]
         if len(calls[0]) == len(calls[1]):
             pairs = [
                 pair for one, other in zip(*calls, strict=True) for pair in zip(one.args, other.args, strict=False)
@@ -260,7 +262,7 @@ def _values(source: Source) -> Iterator[tuple[str, ast.expr]]:
 
 def _of_several(value: ast.expr) -> bool:
     """Whether a value is computed of several names: `self.samples // self.hop`."""
-    names = {ast.unparse(one) for one in ast.walk(value) if isinstance(one, (ast.Name, ast.Attribute))}
+    names = {ast.unparse(one) for one in walked(value) if isinstance(one, (ast.Name, ast.Attribute))}
     return isinstance(value, ast.BinOp) and len(names - {"self"}) > 1
 
 
@@ -292,7 +294,7 @@ def takes_both_directions(candidate: Candidate, evidence: Evidence) -> bool:
     """
     rows = [one.layer for one in evidence.steps if one.layer is not None and one.shape
             and one.shape[-1] == 2 * (one.layer.value("hidden_size") or 0)]  # fmt: skip
-    own = {(call.place.source.file, call.place.span.line) for layer in rows for call in layer.calls[:1]}
+    own = {(call.place.source.file, call.place.line) for layer in rows for call in layer.calls[:1]}
     doubled = all(_DOUBLED.search(edit.after or "") and not _DOUBLED.search(edit.before or "")
                   and (edit.file, edit.start_line) not in own for edit in candidate.edits)  # fmt: skip
     return bool(rows) and doubled

@@ -66,7 +66,7 @@ def departing(evidence: Evidence) -> Departing:
         every |= _at(place)
         if length is not None:
             first |= _at(place)
-            odd[place.source.file, place.span.line] = place, length, 0
+            odd[place.source.file, place.line] = place, length, 0
     return Departing(frozenset(met - first), frozenset(first), frozenset(every), tuple(odd.values()))
 
 
@@ -203,7 +203,7 @@ class _Walk:
         place = self._place(tree)
         loop = _loop(place) if place is not None and again else None
         if place is not None and (need or int(tree[-1]) not in self.sizes.had):
-            self.odd[place.source.file, place.span.line] = place, int(tree[-1]), need
+            self.odd[place.source.file, place.line] = place, int(tree[-1]), need
         if place is not None:
             self.first.update({(place.source.file, loop.lineno)} if loop is not None else _at(place))
 
@@ -217,8 +217,8 @@ class _Walk:
 
 def _at(place: Place | None) -> set[Line]:
     """The lines of a place."""
-    last = (place.span.end_line or place.span.line) if place is not None else 0
-    return {(place.source.file, line) for line in range(place.span.line, last + 1)} if place is not None else set()
+    last = (place.span.end_line or place.line) if place is not None else 0
+    return {(place.source.file, line) for line in range(place.line, last + 1)} if place is not None else set()
 
 
 def _sums(tree: Tree) -> bool:

@@ -43,7 +43,7 @@ from explainer.repair.spots import Spot, spots
 from explainer.repair.uses import misnamed, misplaced
 from explainer.replay.outcomes import other_input
 from explainer.replay.program import Run
-from explainer.source import Source, loaded, of_self
+from explainer.source import Source, loaded, of_self, walked
 
 Features = Mapping[str, float]
 Line = tuple[str, int]
@@ -88,12 +88,12 @@ def roles(evidence: Evidence) -> Roles:
     lines: dict[Line, tuple[str, int]] = {}
     for spot in spots(evidence):
         lines.setdefault(_line(spot), (spot.role, spot.distance))
-    stack = [(frame.place.source.file, frame.place.span.line) for frame in reversed(evidence.frames)]
+    stack = [(frame.place.source.file, frame.place.line) for frame in reversed(evidence.frames)]
     return Roles(lines, {line: depth for depth, line in reversed(list(enumerate(stack)))}, departing(evidence))
 
 
 def _line(spot: Spot) -> Line:
-    return spot.place.source.file, spot.place.span.line
+    return spot.place.source.file, spot.place.line
 
 
 def features(
@@ -175,7 +175,7 @@ def _kept_otherwise(candidate: Candidate, evidence: Evidence) -> bool:
     come = list(new - old)
     if function is None or len(candidate.edits) != 1 or len(come) != 1:
         return False
-    above = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno < candidate.culprit.line]
+    above = [one for one in walked(function) if isinstance(one, ast.Assign) and one.lineno < candidate.culprit.line]
     kept = [one.value for one in above if any(of_self(each) and each.attr == come[0] for each in one.targets)]  # type: ignore[attr-defined]
     gone, _ = _exchanged(edit.before, edit.after)
     return not gone and any(not isinstance(one, ast.Name) and come[0] in loaded(one) for one in kept)

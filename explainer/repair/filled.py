@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from explainer.bindings import KEEPING, targets_of
 from explainer.edits.place import Place
+from explainer.source import walked
 
 _BINDING = (ast.Assign, ast.AnnAssign, ast.AugAssign)
 Given = tuple[set[str], ast.expr]
@@ -58,6 +59,6 @@ def _filled(call: ast.Call) -> str:
 def _names(node: ast.AST) -> set[str]:
     if isinstance(node, ast.Expr):
         return {_filled(node.value)} if isinstance(node.value, ast.Call) else set()
-    parts = [one for target in targets_of(node) for one in ast.walk(target)]
+    parts = [one for target in targets_of(node) for one in walked(target)]
     filled = {one.value.id for one in parts if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name)}
     return filled | {one.id for one in parts if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}

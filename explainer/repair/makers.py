@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import parting
 from explainer.edits.place import Place
-from explainer.source import Source, called
+from explainer.source import Source, called, walked
 
 _Owner = ast.ClassDef | ast.FunctionDef
 #: What draws a place at random.
@@ -24,7 +24,7 @@ def makers(evidence: Evidence) -> Iterator[tuple[Place, str, int]]:
     """
     for distance, (source, owner) in enumerate(_owners(evidence), 1):
         yield from ((one, "returned", distance) for one in _length(source, owner))
-        for node in ast.walk(owner):
+        for node in walked(owner):
             if isinstance(node, ast.Call) and called(node) == "range":
                 yield from ((Place(source, one), "returned", distance) for one in node.args[:2])
             elif isinstance(node, ast.Call) and called(node) in _DRAWS:
@@ -37,14 +37,14 @@ def lengths(evidence: Evidence) -> Iterator[Place]:
     """What `__len__` hands back in the classes in whose `__getitem__` the program failed: it may promise too many."""
     for frame in reversed(evidence.frames):
         source = frame.place.source
-        owner = source.class_at(frame.place.span.line) if frame.function == "__getitem__" else None
+        owner = source.class_at(frame.place.line) if frame.function == "__getitem__" else None
         if owner is not None:
             yield from _length(source, owner)
 
 
 def _length(source: Source, owner: _Owner) -> Iterator[Place]:
     for length in (one for one in owner.body if getattr(one, "name", "") == "__len__"):
-        values = [one.value for one in ast.walk(length) if isinstance(one, ast.Return)]
+        values = [one.value for one in walked(length) if isinstance(one, ast.Return)]
         yield from (Place(source, one) for one in values if one is not None)
 
 
@@ -54,7 +54,7 @@ def _owners(evidence: Evidence) -> list[tuple[Source, _Owner]]:
     steps = [*([parted] if parted is not None else []), *evidence.steps[1:_STEPS]]
     found: dict[int, tuple[Source, _Owner]] = {}
     for place in (place for step in steps for place in step.places):
-        source, line = place.source, place.span.line
+        source, line = place.source, place.line
         owner = source.class_at(line) or source.function_at(line)
         if isinstance(owner, (ast.ClassDef, ast.FunctionDef)):
             found.setdefault(id(owner), (source, owner))

@@ -50,12 +50,12 @@ def _behind(steps: list[Step], start: int) -> frozenset[int]:
 
 def _home(place: Place) -> tuple[str, int]:
     """The function that a place stands in: another object of its class may have a part on one side alone."""
-    function = place.source.function_at(place.span.line)
+    function = place.source.function_at(place.line)
     return place.source.file, function.lineno if function is not None else 0
 
 
 def _line(place: Place) -> Line:
-    return place.source.file, place.span.line
+    return place.source.file, place.line
 
 
 def _of(step: Step) -> Iterator[Place]:

@@ -10,7 +10,7 @@ from explainer.edits.generators.slices import parting
 from explainer.edits.place import Place
 from explainer.locale import word
 from explainer.replay.recorders.taint import leaves
-from explainer.source import called
+from explainer.source import called, walked
 
 #: What reads a number of values.
 _READING = ("max", "amax", "min", "amin", "argmax", "item", "int", "unique", "nunique", "count_nonzero", "len", "set")
@@ -40,7 +40,7 @@ def counted(evidence: Evidence) -> Place | None:
 
 def _reads_data(place: Place) -> bool:
     """Whether a number is read of values there: one that a loop counts, or `self.size += 1`, is not."""
-    return any(isinstance(one, ast.Call) and called(one) in _READING for one in ast.walk(place.node))
+    return any(isinstance(one, ast.Call) and called(one) in _READING for one in walked(place.node))
 
 
 def odd(evidence: Evidence, language: str) -> tuple[Span, Label, str] | None:

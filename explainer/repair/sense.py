@@ -16,7 +16,7 @@ from explainer.edits.expressions import bends_formula
 from explainer.repair.agreement import parsed, whole
 from explainer.repair.atoms.common import bound_below
 from explainer.repair.offer import Offer
-from explainer.source import Source, called, loaded, stored
+from explainer.source import Source, called, loaded, stored, walked
 
 #: What needs no binding: builtins, and modules whose import comes with an edit.
 _BUILT_IN = frozenset([*dir(builtins), "__file__", "__name__", *MODULES, "copy", "math", "itertools"])
@@ -29,7 +29,7 @@ _MADE = (ast.Call, ast.Subscript, ast.Attribute, ast.BinOp, ast.ListComp)
 
 def reads_unbound(offer: Offer) -> bool:
     """Whether a new expression reads a name that nothing has bound there: it would only raise a NameError."""
-    source, line = offer.place.source, offer.place.span.line
+    source, line = offer.place.source, offer.place.line
     if not isinstance(offer.node, ast.expr) or offer.more:  # which bind it
         return False
     new = _parsed(offer.text)
@@ -87,7 +87,7 @@ def repeats(offer: Offer) -> bool:
 @functools.lru_cache(4096)
 def _undecided(node: ast.AST) -> int:
     """In how many choices of an expression both branches are the same."""
-    choices = [one for one in ast.walk(node) if isinstance(one, ast.IfExp)]
+    choices = [one for one in walked(node) if isinstance(one, ast.IfExp)]
     return sum(ast.unparse(one.body) == ast.unparse(one.orelse) for one in choices)
 
 
@@ -97,7 +97,7 @@ _OF_TWO = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.Sub)
 
 def overlaps(offer: Offer) -> bool:
     """Whether one of two parts that a whole is cut into would not be cut where the other is: `x[:3]`, `x[2:]`."""
-    function = offer.place.source.scope_at(offer.place.span.line)
+    function = offer.place.source.scope_at(offer.place.line)
     known = _cuts(function) if function is not None else set()
     if not any((base, at, not upto) in known for base, at, upto in known):
         return False
@@ -153,7 +153,7 @@ def _bends(offer: Offer) -> bool:
 
 def _fixes_batch(offer: Offer) -> bool:
     """Whether a view would have a number for its samples, of which it took as many as came: `view(-1, 8, n)`."""
-    if "-1" not in offer.place.source.line(offer.place.span.line):
+    if "-1" not in offer.place.source.line(offer.place.line):
         return False
     firsts = [
         [_first_size(one) for one in _calls_in(text)] for edit in offer.edits() for text in (edit.before, edit.after)
@@ -165,7 +165,7 @@ def _fixes_batch(offer: Offer) -> bool:
 
 def _calls_in(text: str | None) -> list[ast.Call]:
     tree = parsed(text) if text else None
-    return [one for one in ast.walk(tree) if isinstance(one, ast.Call)] if tree is not None else []
+    return [one for one in walked(tree) if isinstance(one, ast.Call)] if tree is not None else []
 
 
 def _first_size(call: ast.Call) -> str:
@@ -176,7 +176,7 @@ def _first_size(call: ast.Call) -> str:
 
 def differentiates_itself(offer: Offer) -> bool:
     """Whether the gradient of a value would be asked for by that value, which is one: `grad(x.sum(), x)`."""
-    edits = offer.edits() if "grad(" in offer.place.source.line(offer.place.span.line) else ()
+    edits = offer.edits() if "grad(" in offer.place.source.line(offer.place.line) else ()
     return any(_by_itself(edit.after) > _by_itself(edit.before) for edit in edits)
 
 
@@ -191,7 +191,7 @@ def _by_itself(text: str | None) -> int:
 def _cuts(node: ast.AST) -> set[tuple[str, str, bool]]:
     """Where expressions are cut in two, in one dimension: what is cut, the place, and whether it is the part before."""
     found = set()
-    for one in (each for each in ast.walk(node) if isinstance(each, ast.Subscript)):
+    for one in (each for each in walked(node) if isinstance(each, ast.Subscript)):
         parts = one.slice.elts if isinstance(one.slice, ast.Tuple) else [one.slice]
         cuts = [part for part in parts if isinstance(part, ast.Slice) and (part.lower is None) != (part.upper is None)]
         if len(cuts) == 1 and cuts[0].step is None:
@@ -203,7 +203,7 @@ def _cuts(node: ast.AST) -> set[tuple[str, str, bool]]:
 
 def _idle(node: ast.AST) -> bool:
     """Whether something is compared with itself."""
-    return any(isinstance(one, ast.Compare) and _text(one.left) == _text(one.comparators[0]) for one in ast.walk(node))
+    return any(isinstance(one, ast.Compare) and _text(one.left) == _text(one.comparators[0]) for one in walked(node))
 
 
 def _no_turn(above: ast.AST | None, new: ast.expr) -> bool:
@@ -267,7 +267,7 @@ def _entries(holder: ast.AST | None) -> list[ast.expr]:
 
 def _arguments(old: ast.AST, new: ast.AST) -> Iterator[tuple[list[ast.expr], list[ast.expr]]]:
     """The arguments of the calls that stand at the same places of two expressions."""
-    for one, other in zip(ast.walk(old), ast.walk(new), strict=False):
+    for one, other in zip(walked(old), walked(new), strict=False):
         if isinstance(one, ast.Call) and isinstance(other, ast.Call) and len(one.args) == len(other.args):
             yield one.args, other.args
 
@@ -314,7 +314,7 @@ def _parsed(text: str) -> ast.expr | None:
 
 def _named_in(node: ast.AST) -> set[str]:
     """The names that an expression binds itself: those of comprehensions, and what its lambdas are given."""
-    return stored(node) | {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)}
+    return stored(node) | {one.arg for one in walked(node) if isinstance(one, ast.arg)}
 
 
 def _of_comprehensions(source: Source, node: ast.AST) -> set[str]:
@@ -339,7 +339,7 @@ def _bound(source: Source, line: int) -> frozenset[str] | None:
 def _own(scope: ast.AST) -> frozenset[str]:
     """What a function or file binds itself, its inner functions' names left out."""
     arguments = getattr(scope, "args", None)
-    found = {one.arg for one in ast.walk(arguments) if isinstance(one, ast.arg)} if arguments is not None else set()
+    found = {one.arg for one in walked(arguments) if isinstance(one, ast.arg)} if arguments is not None else set()
     rest = list(ast.iter_child_nodes(scope))
     while rest:
         node = rest.pop()

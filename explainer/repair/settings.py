@@ -9,7 +9,7 @@ from typing import Any
 from explainer.bindings import named_values
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
-from explainer.source import Source, loaded
+from explainer.source import Source, loaded, walked
 
 #: How many places that give one setting its value are told apart.
 _MOST = 4
@@ -43,9 +43,9 @@ def settings(node: ast.AST, evidence: Evidence, deep: int = _DEEP) -> Iterator[P
         if len(evidence.settings[name]) <= _MOST:
             for place in evidence.settings[name]:
                 yield place
-                computed = isinstance(place.source.function_at(place.span.line), ast.FunctionDef)
+                computed = isinstance(place.source.function_at(place.line), ast.FunctionDef)
                 yield from settings(place.node, evidence, deep - 1) if computed and deep else ()
-    if any(isinstance(one, ast.keyword) and one.arg is None for one in ast.walk(node)):
+    if any(isinstance(one, ast.keyword) and one.arg is None for one in walked(node)):
         if "**" not in evidence.settings:
             evidence.settings["**"] = list(_unpacked(evidence))
         yield from evidence.settings["**"][:_MOST_UNPACKED]
@@ -53,7 +53,7 @@ def settings(node: ast.AST, evidence: Evidence, deep: int = _DEEP) -> Iterator[P
 
 def defaults(place: Place, scope: Mapping[str, Any]) -> Iterator[Place]:
     """The defaults of the parameters that an expression reads, where they may be what was read: `def f(stride=2)`."""
-    function = place.source.function_at(place.span.line)
+    function = place.source.function_at(place.line)
     wanted = loaded(place.node)
     for name, default in named_values(function.args) if function is not None else ():
         plain = isinstance(default, ast.Constant)
@@ -77,7 +77,7 @@ def _unpacked(evidence: Evidence) -> Iterator[Place]:
 
 def _read(node: ast.AST) -> Sequence[str]:
     names = []
-    for one in ast.walk(node):
+    for one in walked(node):
         if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load):
             names.append(one.attr)
         elif (

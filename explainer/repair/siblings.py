@@ -13,7 +13,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
 from explainer.repair.agreement import parsed, whole
-from explainer.source import Source
+from explainer.source import Source, walked
 from explainer.source import called as name_of
 
 #: How many that say the same are changed together.
@@ -47,7 +47,7 @@ def _value(line: str) -> str:
 def twins(place: Place) -> tuple[ast.AST, ...]:
     """The expressions in a place's function that say the same in the same role; none where there are many."""
     own, said = _role(place.source, place.node), ast.dump(place.node)
-    found = [one for one in ast.walk(place.source.scope_at(place.span.line))
+    found = [one for one in walked(place.source.scope_at(place.line))
              if type(one) is type(place.node) and one is not place.node
              and _role(place.source, one) == own and ast.dump(one) == said]  # fmt: skip
     return tuple(found) if len(found) <= _TWINS else ()
@@ -58,7 +58,7 @@ def again(place: Place) -> tuple[ast.AST, ...]:
     if not isinstance(place.node, (ast.Name, ast.Attribute)):
         return ()
     said = ast.dump(place.node)
-    found = [one for one in ast.walk(place.statement().node) if one is not place.node and ast.dump(one) == said]
+    found = [one for one in walked(place.statement().node) if one is not place.node and ast.dump(one) == said]
     return tuple(found) if len(found) <= _TWINS else ()
 
 
@@ -136,7 +136,7 @@ def _siblings(source: Source, own: ast.stmt) -> Iterator[tuple[ast.stmt, dict[st
 
 def _beside(source: Source, own: ast.stmt) -> Iterator[ast.stmt]:
     """The other statements of a line in a function."""
-    for one in ast.walk(source.scope_at(own.lineno)):
+    for one in walked(source.scope_at(own.lineno)):
         plain = isinstance(one, (ast.Assign, ast.AugAssign, ast.Expr, ast.Return)) and one.lineno == one.end_lineno
         if plain and one is not own:
             yield one  # type: ignore[misc]
@@ -169,7 +169,7 @@ def _says_as_beside(source: Source, own: ast.stmt, edit: Edit) -> bool:
         return False
     edited = body[0]
     if _masked(edited) != _masked(own):
-        telling = sum(isinstance(one, ast.expr) for one in ast.walk(edited)) >= _TELLING
+        telling = sum(isinstance(one, ast.expr) for one in walked(edited)) >= _TELLING
         return telling and any(alike(one, edited) for one in _beside(source, own))
     old, new = _names(own), _names(edited)
     rows = [_names(one) for one in _beside(source, own) if type(one) is type(own) and _masked(one) == _masked(own)]
@@ -180,9 +180,9 @@ def _as_others(before: ast.AST | None, after: ast.AST | None, scope: ast.AST | N
     """Whether a call gets the keyword that all other calls of its name in a scope have: `padding=1`, as beside."""
     if before is None or after is None or scope is None:
         return False
-    old, new = ([one for one in ast.walk(tree) if isinstance(one, ast.Call)] for tree in (before, after))
+    old, new = ([one for one in walked(tree) if isinstance(one, ast.Call)] for tree in (before, after))
     come = Counter(map(ast.dump, new)) - Counter(map(ast.dump, old))
-    known = [one for one in ast.walk(scope) if isinstance(one, ast.Call)]
+    known = [one for one in walked(scope) if isinstance(one, ast.Call)]
     for call in (one for one in new if ast.dump(one) in come):
         rows = [_keywords(one) for one in known if name_of(one) == name_of(call)]
         lacking = [row for row in rows if not _keywords(call) <= row]
@@ -201,8 +201,8 @@ def _apart(names: Sequence[str], others: Sequence[str]) -> int:
 
 def _names(node: ast.AST) -> list[str]:
     """The names, attributes and keys of a statement that another of its kind may have otherwise, in order."""
-    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
-    free = (one for one in ast.walk(node) if id(one) not in called)
+    called = {id(one.func) for one in walked(node) if isinstance(one, ast.Call)}
+    free = (one for one in walked(node) if id(one) not in called)
     return [name for name in map(_name, free) if name]
 
 
@@ -219,8 +219,8 @@ def _is_key(node: ast.AST) -> bool:
 def _masked(node: ast.AST) -> str:
     """A statement's structure with its numbers and the functions that it calls, without other names and keys."""
     parts = []
-    keys = {id(one.slice) for one in ast.walk(node) if isinstance(one, ast.Subscript) and _is_key(one.slice)}
-    for one in ast.walk(node):
+    keys = {id(one.slice) for one in walked(node) if isinstance(one, ast.Subscript) and _is_key(one.slice)}
+    for one in walked(node):
         if isinstance(one, ast.Constant) and id(one) not in keys:
             parts.append(repr(one.value))
         elif isinstance(one, ast.Call):

@@ -82,7 +82,7 @@ def _mixed(offers: Iterable[tuple[float, Offer]]) -> list[tuple[float, Offer]]:
     met: Counter[Any] = Counter()
     found = []
     for worth, offer in sorted(offers, key=lambda one: one[0]):
-        kind, line = (id(offer.node), offer.atom), (offer.place.source.file, offer.place.span.line)
+        kind, line = (id(offer.node), offer.atom), (offer.place.source.file, offer.place.line)
         found.append((worth + min(_FURTHER * met[kind] + _BESIDE * met[line], _MOST), offer))
         met[kind] += 1
         met[line] += 1

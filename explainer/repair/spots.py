@@ -17,7 +17,7 @@ from explainer.repair.filled import given_above, given_behind, within
 from explainer.repair.makers import lengths, makers
 from explainer.repair.settings import defaults, loops, settings
 from explainer.replay.recorders.taint import literals, parts
-from explainer.source import Source, called, loaded, of_self
+from explainer.source import Source, called, loaded, of_self, walked
 
 #: How far the slice is followed: steps behind the failing call, layers built, names bound.
 _STEPS, _LAYERS, _BOUND, _BEFORE, _AFTER = 30, 14, 12, 6, 3
@@ -206,7 +206,7 @@ def _freezing(evidence: Evidence) -> Iterator[Spot]:
         yield from (Spot(Place(source, asked), "bound", 2) for asked in _asked(source, node))
         owners = _frozen(node)
         function = source.class_at(node.lineno) or source.scope_at(node.lineno) if owners else None  # type: ignore[attr-defined]
-        for one in ast.walk(function) if function is not None else ():
+        for one in walked(function) if function is not None else ():
             if isinstance(one, ast.Assign) and {ast.unparse(target) for target in one.targets} & owners:
                 yield Spot(Place(source, one.value), "bound", 2)
 
@@ -229,9 +229,9 @@ def _asked(source: Source, node: ast.AST) -> Iterator[ast.expr]:
 
 def _frozen(node: ast.AST) -> set[str]:
     """Whose parameters a loop freezes: `self.model` of `for p in self.model.parameters(): p.requires_grad_(False)`."""
-    if not isinstance(node, ast.For) or not any(_sets(one) for one in ast.walk(node)):
+    if not isinstance(node, ast.For) or not any(_sets(one) for one in walked(node)):
         return set()
-    read = (one.func for one in ast.walk(node.iter) if isinstance(one, ast.Call))
+    read = (one.func for one in walked(node.iter) if isinstance(one, ast.Call))
     return {ast.unparse(one.value) for one in read if isinstance(one, ast.Attribute) and "parameters" in one.attr}
 
 
@@ -242,7 +242,7 @@ def _sets(node: ast.AST) -> bool:
 
 
 def _decides(function: ast.FunctionDef) -> bool:
-    return any(map(_sets, ast.walk(function)))
+    return any(map(_sets, walked(function)))
 
 
 def _after(evidence: Evidence) -> Iterator[Spot]:
@@ -269,7 +269,7 @@ def _returned(evidence: Evidence) -> Iterator[Spot]:
     seen: set[int] = set()
     for distance, step in enumerate(evidence.steps[1:_STEPS], 1):
         for place in step.places[:2]:
-            function = place.source.function_at(place.span.line)
+            function = place.source.function_at(place.line)
             if function is None or id(function) in seen:
                 continue
             seen.add(id(function))
@@ -282,10 +282,10 @@ def _returned(evidence: Evidence) -> Iterator[Spot]:
 def _attributes(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
     """What the attributes of `self` that the failing functions read were given in the constructor of their class."""
     for spot in near:
-        wanted = [one for one in ast.walk(statement_around(spot.place)) if of_self(one)]
+        wanted = [one for one in walked(statement_around(spot.place)) if of_self(one)]
         names = {one.attr for one in wanted if isinstance(one, ast.Attribute)}
-        owner = spot.place.source.class_at(spot.place.span.line)
-        for node in ast.walk(owner) if owner is not None and names else ():
+        owner = spot.place.source.class_at(spot.place.line)
+        for node in walked(owner) if owner is not None and names else ():
             value = _given(node, names)
             if value is not None:
                 scope = _of_builder(evidence, spot.place.at(value))
@@ -343,7 +343,7 @@ def _callers(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
     """The calls that give the functions and classes on the way their parameters, where they are read."""
     seen: set[str] = set()
     for spot in near:
-        source, line = spot.place.source, spot.place.span.line
+        source, line = spot.place.source, spot.place.line
         function, owner = source.function_at(line), source.class_at(line)
         if function is None or not loaded(statement_around(spot.place)) & {one.arg for one in function.args.args}:
             continue
@@ -358,7 +358,7 @@ def _handed(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
     """What functions of the program hand back that bound names on the way were given: `net, opt = build(phase)`."""
     seen: set[str] = set()
     for spot in near:
-        for call in (one for one in ast.walk(spot.place.node) if isinstance(one, ast.Call)):
+        for call in (one for one in walked(spot.place.node) if isinstance(one, ast.Call)):
             found = evidence.defined(called(call)) if called(call) not in seen and len(seen) < _HANDED else []
             if len(found) == 1 and isinstance(found[0].node, ast.FunctionDef):
                 seen.add(called(call))
@@ -380,8 +380,8 @@ def _settings(evidence: Evidence, near: list[Spot]) -> Iterator[Spot]:
 
 def _of_object(evidence: Evidence, place: Place) -> Mapping[str, Any]:
     """What an object holds at a place in a method of it that called nothing of torch, as its other methods tell."""
-    owner = place.source.class_at(place.span.line)
-    function = place.source.function_at(place.span.line)
+    owner = place.source.class_at(place.line)
+    function = place.source.function_at(place.line)
     if owner is None or function is None or evidence.frame_of(place) is not None:
         return _NONE
     methods = [place.at(one.body[0]) for one in owner.body if isinstance(one, ast.FunctionDef) and one is not function]
@@ -391,10 +391,10 @@ def _of_object(evidence: Evidence, place: Place) -> Mapping[str, Any]:
 
 def _of_builder(evidence: Evidence, place: Place) -> Mapping[str, Any]:
     """What was in scope in the function in which a place stands, as a call in it that built a layer recorded it."""
-    function = place.source.function_at(place.span.line)
+    function = place.source.function_at(place.line)
     if function is None:
         return _NONE
     first, last, file = function.lineno, function.end_lineno or 0, place.source.file
     calls: list[Call] = [call for layer in evidence.layers for call in layer.calls]
-    inside = (one for one in calls if one.place.source.file == file and first <= one.place.span.line <= last)
+    inside = (one for one in calls if one.place.source.file == file and first <= one.place.line <= last)
     return next((one.scope for one in inside), _NONE)

@@ -16,7 +16,7 @@ from explainer.oracle.source import of_layout
 from explainer.repair.features import Features, Roles, change_of
 from explainer.repair.prior import has_sign, score
 from explainer.replay.program import Run
-from explainer.source import called
+from explainer.source import called, walked
 
 _WORD = re.compile(r"[A-Za-z_]")
 _TURNED = re.compile(r"\.(?:transpose|permute|movedim|swapaxes|t|T|mT)\b")
@@ -198,7 +198,7 @@ def _returned_to(one: Survivor, other: Survivor, evidence: Evidence) -> bool:
     call = caller.statement_at(other.line[1]) if caller is not None else None
     if function is None or call is None or not isinstance(statement, ast.Return):
         return False
-    return any(isinstance(each, ast.Call) and called(each) == function.name for each in ast.walk(call))
+    return any(isinstance(each, ast.Call) and called(each) == function.name for each in walked(call))
 
 
 def _again(one: Survivor, first: Survivor) -> bool:

@@ -11,7 +11,7 @@ from explainer.bindings import arguments_of, last_name, named_values
 from explainer.edits.evidence import Evidence
 from explainer.edits.kinds.arguments import parameters_of
 from explainer.edits.place import Place
-from explainer.source import Source, called, parsed_source
+from explainer.source import Source, called, parsed_source, walked
 
 #: What torch's parameters take, by what it is for.
 _PARAMETERS = {
@@ -137,7 +137,7 @@ def _count_of_steps(loop: ast.For) -> str:
     call = loop.iter
     if not isinstance(call, ast.Call) or called(call) != "range" or len(call.args) != 1:
         return ""
-    steps = any(isinstance(one, ast.Call) and called(one) == "backward" for one in ast.walk(loop))
+    steps = any(isinstance(one, ast.Call) and called(one) == "backward" for one in walked(loop))
     return last_name(call.args[0]) if steps else ""
 
 
@@ -178,7 +178,7 @@ def _same_calls(before: ast.AST | None, after: ast.AST | None) -> Iterator[tuple
 def _same_places(before: ast.AST | None, after: ast.AST | None) -> Iterator[tuple[ast.AST, ast.AST]]:
     """The nodes at the same places of two statements; none where one is not known."""
     if before is not None and after is not None:
-        yield from zip(ast.walk(before), ast.walk(after), strict=False)
+        yield from zip(walked(before), walked(after), strict=False)
 
 
 def _of_torch(call: ast.Call) -> list[str]:
@@ -189,6 +189,6 @@ def _names(value: ast.expr | None) -> set[str]:
     """The names that a value is, or is computed of."""
     if value is None:
         return set()
-    methods = {id(one.func) for one in ast.walk(value) if isinstance(one, ast.Call)}  # what those are called on counts
-    inner = {id(one.value) for one in ast.walk(value) if isinstance(one, ast.Attribute) and id(one) not in methods}
-    return {last_name(one) for one in ast.walk(value) if last_name(one) and id(one) not in inner}
+    methods = {id(one.func) for one in walked(value) if isinstance(one, ast.Call)}  # what those are called on counts
+    inner = {id(one.value) for one in walked(value) if isinstance(one, ast.Attribute) and id(one) not in methods}
+    return {last_name(one) for one in walked(value) if last_name(one) and id(one) not in inner}

@@ -20,7 +20,7 @@ from explainer.repair.offer import Offer
 from explainer.repair.prior import FILLING
 from explainer.repair.sense import changes_kind, reads_unbound
 from explainer.repair.spots import Spot
-from explainer.source import called
+from explainer.source import called, walked
 
 #: What makes random data, or reads them.
 _RANDOM = ("rand", "randn", "randint", "normal", "uniform", "standard_normal", "random", "frombuffer", "fromfile",
@@ -120,7 +120,7 @@ class Shown:
         went_well = self.evidence.passed and name in _OF_CALL
         by_one = (self.near and one.filler in _BY_ONE) or _exact(one, self.last)
         more = went_well * (_STAYED if self._stays(one, name) else _WENT_WELL) + _OTHER_KIND * changes_kind(one)
-        more += _ABOVE * ((one.place.source.file, one.place.span.line) in self.higher) + _ONE_APART * by_one
+        more += _ABOVE * ((one.place.source.file, one.place.line) in self.higher) + _ONE_APART * by_one
         return more + _AS_MUCH * (name in _OF_SIZES and _makes_up(one, self.apart_by))
 
     def _stays(self, one: Offer, name: str) -> bool:
@@ -185,11 +185,11 @@ def _one_apart_within(evidence: Evidence) -> bool:
 def _fitted_to_data(offer: Offer, count: Place | None) -> bool:
     """Whether a number is changed that is added to what was read from data: the next data hold another one."""
     numbers = offer.atom in ("literal", "solved") or (offer.atom == "operator" and offer.filler == "one")
-    return numbers and count is not None and any(one is offer.node for one in ast.walk(count.node))
+    return numbers and count is not None and any(one is offer.node for one in walked(count.node))
 
 
 def _stands_at(spot: Spot, place: Place) -> bool:
-    return spot.place.source.file == place.source.file and spot.place.span.line == place.span.line
+    return spot.place.source.file == place.source.file and spot.place.line == place.line
 
 
 def _makes_up(offer: Offer, apart_by: Collection[int]) -> bool:

@@ -20,7 +20,7 @@ from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
 from explainer.replay.recorders.taint import value_of
-from explainer.source import called, holds, of_self, stored
+from explainer.source import called, holds, of_self, stored, walked
 
 CREATORS = ("zeros", "ones", "randn", "rand", "empty", "full", "arange", "eye")
 #: Names that mean the length of a map's side.
@@ -90,7 +90,7 @@ def _at_definition(evidence: Evidence, place: Place, width: ast.expr, sizes: str
         built = next(sites(layer, "in_features"), None) if layer.type == "Linear" else None
         if built is None or built.place.source is not place.source or built.place.source.text(built.place.node) != name:
             continue
-        scope = place.source.class_at(place.span.line) if of_self(width) else place.source.scope_at(0)
+        scope = place.source.class_at(place.line) if of_self(width) else place.source.scope_at(0)
         value = only_value(scope, name)
         if value is not None and layer.value("in_features") != features:
             at, old = place.at(value), place.source.text(value)
@@ -134,7 +134,7 @@ def resized_view(evidence: Evidence) -> Iterator[Candidate]:
     sizes, shape = [int(tree[-1]) for tree in crash.numbers], crash.before[0][0]
     if crash.function == "unflatten":
         sizes, shape = sizes[1:], [1, shape[sizes[0]]]
-    constants = [node for node in ast.walk(place.node) if isinstance(node, ast.Constant)]
+    constants = [node for node in walked(place.node) if isinstance(node, ast.Constant)]
     written = {node: node.value for node in constants if type(node.value) is int}
     for old in sorted({value for value in written.values() if value > 1}):
         for new in range(2, 2 * old + 1):
@@ -199,7 +199,7 @@ def created(evidence: Evidence) -> Iterator[Candidate]:
 def _alike(place: Place, part: ast.expr) -> list[Place]:
     """A size, and those that other calls in the function give in the same words: of `h0` and of `c0`."""
     scope, text = place.source.scope_at(place.node.lineno), place.source.text(part)
-    calls = [one for one in ast.walk(scope) if isinstance(one, ast.Call)] if scope is not None else []
+    calls = [one for one in walked(scope) if isinstance(one, ast.Call)] if scope is not None else []
     given = [size for call in calls if called(call) in CREATORS for size in sizes_of(place.at(call))]
     return [place.at(size) for size in given if place.source.text(size) == text]
 
@@ -207,13 +207,13 @@ def _alike(place: Place, part: ast.expr) -> list[Place]:
 def _frame_of(evidence: Evidence, step: Step) -> Call | None:
     """The failing frame of the function in which a step was made; of a script only in a loop of its own."""
     place = step.place
-    inside = place is not None and (place.source.function_at(place.span.line) is not None or _in_loop(place))
+    inside = place is not None and (place.source.function_at(place.line) is not None or _in_loop(place))
     return evidence.frame_of(place) if place is not None and inside else None
 
 
 def _in_loop(place: Place) -> bool:
     loops = (one for one in place.source.nodes() if isinstance(one, (ast.For, ast.While)))
-    return any(holds(loop, place.span.line) for loop in loops)
+    return any(holds(loop, place.line) for loop in loops)
 
 
 def sizes_of(call: Place) -> list[ast.expr]:
@@ -226,14 +226,14 @@ def sizes_of(call: Place) -> list[ast.expr]:
 
 def _taken(part: ast.AST) -> bool:
     """Whether a size is that of a tensor already: `x.size(0)`, `x.shape[0]`."""
-    return any(isinstance(one, ast.Attribute) and one.attr in ("size", "shape") for one in ast.walk(part))
+    return any(isinstance(one, ast.Attribute) and one.attr in ("size", "shape") for one in walked(part))
 
 
 def _measured(place: Place, part: ast.expr) -> bool:
     """Whether a size, or what its name was bound to in the function, is that of a tensor."""
     scope = place.source.scope_at(place.node.lineno)
-    names = {one.id for one in ast.walk(part) if isinstance(one, ast.Name)}
-    bound = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and one.lineno < place.node.lineno]
+    names = {one.id for one in walked(part) if isinstance(one, ast.Name)}
+    bound = [one for one in walked(scope) if isinstance(one, ast.Assign) and one.lineno < place.node.lineno]
     values = [one.value for one in bound if any(names & stored(target) for target in one.targets)]
     return any(_taken(one) for one in (part, *values))
 

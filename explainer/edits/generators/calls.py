@@ -14,6 +14,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import changed
 from explainer.edits.place import Place, as_primary
+from explainer.source import walked
 
 #: Functions whose layer has another name than the function with a capital.
 _LAYERS = {"relu": "ReLU", "gelu": "GELU", "silu": "SiLU", "elu": "ELU", "selu": "SELU", "relu6": "ReLU6",
@@ -29,7 +30,7 @@ def failing(evidence: Evidence) -> Iterator[tuple[Place, Any]]:
 def failing_calls(evidence: Evidence) -> Iterator[tuple[Place, ast.Call]]:
     """The calls in the innermost failing expression, the outermost first."""
     for place, node in list(failing(evidence))[:1]:
-        for one in ast.walk(node):
+        for one in walked(node):
             if isinstance(one, ast.Call):
                 yield place.at(one), one
 
@@ -39,8 +40,8 @@ def uncalled(evidence: Evidence) -> Iterator[Candidate]:
     if not re.search(r"method|function|not callable", evidence.message):
         return
     for place, node in list(failing(evidence))[:1]:
-        called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
-        for one in ast.walk(node):
+        called = {id(one.func) for one in walked(node) if isinstance(one, ast.Call)}
+        for one in walked(node):
             if isinstance(one, ast.Call) and _named(one.func) in ("shape", "T", "dtype", "device", "ndim") and one.args:
                 new = f"{place.source.text(one.func)}[{place.source.text(one.args[0])}]"
                 yield from _written(evidence, place.at(one), new)
@@ -139,7 +140,7 @@ def own_named(evidence: Evidence) -> Iterator[Candidate]:
         given = arguments_of(call, evidence.parameters(call))
         function = place.source.function_at(call.lineno)
         read = {last_name(one) for one in given.values()}
-        known = {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)} if function is not None else set()
+        known = {one.arg for one in walked(function) if isinstance(one, ast.arg)} if function is not None else set()
         for name, value in given.items():
             if name in known - read and isinstance(value, (ast.Name, ast.Attribute)):
                 words: dict[str, Any] = {"new": name, "old": place.source.text(value)}
@@ -150,7 +151,7 @@ def _calls_on_the_way(evidence: Evidence) -> Iterator[tuple[Place, ast.Call]]:
     """The calls on the failing stack, innermost first, and those that built the layers on the way."""
     layers = [call.place for layer in evidence.layers_around() for call in layer.calls]
     for place in [*(frame.place for frame in reversed(evidence.frames)), *layers]:
-        yield from ((place, one) for one in ast.walk(place.node) if isinstance(one, ast.Call))
+        yield from ((place, one) for one in walked(place.node) if isinstance(one, ast.Call))
 
 
 def _crossed(given: Sequence[ast.expr], parameters: Sequence[str]) -> Iterator[tuple[int, int]]:

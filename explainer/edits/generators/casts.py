@@ -15,7 +15,7 @@ from explainer.edits.kinds import methods
 from explainer.edits.place import Place
 from explainer.frozen import replace
 from explainer.patterns import Pattern
-from explainer.source import called, loaded, of_self, stored
+from explainer.source import called, loaded, of_self, stored, walked
 
 #: The method that gives each dtype.
 CASTS = {
@@ -171,9 +171,9 @@ def _casts_of(evidence: Evidence, operand: Operand, dtype: str) -> Iterator[Cand
 
 def _kept_beside(place: Place | None, method: str) -> Iterator[Place]:
     """`y` of `self.y = y` where another attribute beside is cast like that: `self.x = x.double()`."""
-    own = {one.attr for one in ast.walk(place.node) if of_self(one)} if place is not None else set()  # type: ignore[attr-defined]
-    owner = place.source.class_at(place.span.line) if place is not None and own else None
-    for node in (one for one in ast.walk(owner) if isinstance(one, ast.Assign)) if owner is not None else ():
+    own = {one.attr for one in walked(place.node) if of_self(one)} if place is not None else set()  # type: ignore[attr-defined]
+    owner = place.source.class_at(place.line) if place is not None and own else None
+    for node in (one for one in walked(owner) if isinstance(one, ast.Assign)) if owner is not None else ():
         beside = [one.value for one in place.source.block_of(node) if isinstance(one, ast.Assign) and one is not node]  # type: ignore[union-attr]
         cast = any(isinstance(one, ast.Call) and f"{called(one)}()" == method for one in beside)
         if cast and any(of_self(one) and one.attr in own for one in node.targets):  # type: ignore[attr-defined]
@@ -190,7 +190,7 @@ def _as_beside(evidence: Evidence, operand: Operand) -> Iterator[Candidate]:
 
 def of_dtype(evidence: Evidence, place: Place, dtype: str) -> list[str]:
     """`x.dtype` for what a call reads, or its function is given, that has a dtype."""
-    frame, function = evidence.frame_of(place), place.source.function_at(place.span.line)
+    frame, function = evidence.frame_of(place), place.source.function_at(place.line)
     scope = frame.scope if frame is not None else evidence.scope_of(place)
     given = [one.arg for one in function.args.args] if isinstance(function, ast.FunctionDef) else []
     names = [one for one in (*sorted(loaded(place.node)), *given) if _is_of(scope.get(one), dtype)]
@@ -219,9 +219,9 @@ def _held(place: Place | None) -> Place | None:
         node = node.func if isinstance(node, ast.Call) else node.value
     if place is None or of_self(node):
         return place
-    scope = place.source.scope_at(place.span.line)
-    bound = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and isinstance(node, ast.Name)
-             and node.id in stored(one) and one.lineno < place.span.line]  # fmt: skip
+    scope = place.source.scope_at(place.line)
+    bound = [one for one in walked(scope) if isinstance(one, ast.Assign) and isinstance(node, ast.Name)
+             and node.id in stored(one) and one.lineno < place.line]  # fmt: skip
     return place.at(bound[0].value) if len(bound) == 1 and of_self(bound[0].value) else None
 
 

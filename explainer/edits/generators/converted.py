@@ -12,7 +12,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import chain, operands
 from explainer.edits.kinds.methods import insert_methods
 from explainer.edits.place import Place
-from explainer.source import called
+from explainer.source import called, walked
 
 _CONVERSIONS = ("from_numpy", "as_tensor", "tensor")
 _CASTS = ("float", "long", "int", "bool", "half", "double", "to", "type")
@@ -47,7 +47,7 @@ def _converts(node: ast.AST) -> bool:
 
 def _alike(place: Place) -> tuple[Place, ...]:
     """The other conversions of the same kind in a function, or in the script, that nothing casts yet."""
-    scope, kind = place.source.scope_at(place.span.line), called(place.node)  # type: ignore[arg-type]
-    calls = [one for one in ast.walk(scope) if isinstance(one, ast.Call) and _converts(one) and called(one) == kind]
-    cast = {id(one.value) for one in ast.walk(scope) if isinstance(one, ast.Attribute) and one.attr in _CASTS}
+    scope, kind = place.source.scope_at(place.line), called(place.node)  # type: ignore[arg-type]
+    calls = [one for one in walked(scope) if isinstance(one, ast.Call) and _converts(one) and called(one) == kind]
+    cast = {id(one.value) for one in walked(scope) if isinstance(one, ast.Attribute) and one.attr in _CASTS}
     return tuple(place.at(one) for one in calls if one is not place.node and id(one) not in cast)

@@ -11,7 +11,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.generators.sites import trees_hit
 from explainer.edits.place import Place, fitted
 from explainer.replay.recorders.taint import literals, parts, value_of, value_with
-from explainer.source import Source, called, of_self, stored
+from explainer.source import Source, called, of_self, stored, walked
 
 
 def one_more(evidence: Evidence) -> Iterator[Candidate]:
@@ -75,7 +75,7 @@ def _numbered(source: Source) -> Iterator[tuple[str, str]]:
 def _added(around: ast.AST, target: ast.expr) -> list[ast.expr]:
     """What is added to the number of a loop over `enumerate`."""
     number = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else None
-    sums = [one for one in ast.walk(around) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)]
+    sums = [one for one in walked(around) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add)]
     return [one.right for one in sums if isinstance(number, ast.Name) and ast.unparse(one.left) == number.id]
 
 
@@ -84,7 +84,7 @@ def _wide(start: ast.expr, source: Source) -> bool:
     if of_self(start):
         owner = source.class_at(start.lineno)
         return owner is not None and any(name == start.attr for one in owner.body for name in stored(one))  # type: ignore[attr-defined]
-    names = {one.id for one in ast.walk(start) if isinstance(one, ast.Name)} - {"len"}
+    names = {one.id for one in walked(start) if isinstance(one, ast.Name)} - {"len"}
     zero = isinstance(start, ast.Constant) and not start.value
     return not zero and all(assignments(source.tree, name) for name in names)
 
@@ -110,9 +110,9 @@ def _beside(evidence: Evidence, place: Place) -> Iterator[tuple[str, int]]:
 
 def _listed(scope: ast.AST) -> Iterator[tuple[str, int]]:
     """The names that a class or a file binds to lists that are written there, with how many entries each has."""
-    for one in ast.iter_child_nodes(scope) if isinstance(scope, ast.Module) else ast.walk(scope):
+    for one in ast.iter_child_nodes(scope) if isinstance(scope, ast.Module) else walked(scope):
         target = one.targets[0] if isinstance(one, ast.Assign) else getattr(one, "target", None)
-        shown = [each for each in ast.walk(one) if isinstance(each, (ast.List, ast.Tuple, ast.Dict, ast.Set))]
+        shown = [each for each in walked(one) if isinstance(each, (ast.List, ast.Tuple, ast.Dict, ast.Set))]
         if isinstance(one, (ast.Assign, ast.AnnAssign)) and isinstance(target, (ast.Name, ast.Attribute)) and shown:
             entries = shown[0].keys if isinstance(shown[0], ast.Dict) else shown[0].elts
             if one.value is not None and _is_listed(one.value, shown[0]):

@@ -197,7 +197,7 @@ def _filled(place: Place, node: ast.AST, name: str) -> Iterator[_Filled]:
     target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
     if not isinstance(target, ast.Subscript) or place.source.text(target.value) != name:
         return
-    function = place.source.function_at(place.span.line)
+    function = place.source.function_at(place.line)
     if isinstance(target.slice, ast.Tuple) and len(target.slice.elts) == 2:
         rows, columns = (place.source.text(one) for one in target.slice.elts)
         if place.source.function_at(node.lineno) is function and ":" not in rows + columns:  # type: ignore[attr-defined]

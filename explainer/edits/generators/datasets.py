@@ -11,7 +11,7 @@ from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.lines import indentation, inserted
 from explainer.edits.place import Place, bound_above
-from explainer.source import Source, stored
+from explainer.source import Source, stored, walked
 
 _LENGTH = "{indent}def __len__(self):\n{indent}    return {count}\n"
 
@@ -22,7 +22,7 @@ def counted_alike(evidence: Evidence) -> Iterator[Candidate]:
         return
     for source, owner in _datasets(evidence):
         length, read = _method(owner, "__len__"), _read_by_index(owner)
-        for node in ast.walk(length) if length is not None else ():
+        for node in walked(length) if length is not None else ():
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "len" and node.args:
                 place = Place(source, node.args[0])
                 for name in (one for one in read if one != place.text):
@@ -34,7 +34,7 @@ def deeper(evidence: Evidence) -> Iterator[Candidate]:
     if "num_samples=0" not in evidence.message:
         return
     for source, owner in _datasets(evidence):
-        for node in ast.walk(owner):
+        for node in walked(owner):
             if isinstance(node, ast.Call) and source.text(node.func).endswith(".glob") and len(node.args) == 1:
                 place, new = Place(source, node), _below(source, node)
                 if new:
@@ -59,7 +59,7 @@ def measured(evidence: Evidence) -> Iterator[Candidate]:
         length = _method(owner, "__len__")
         if length is None and f"'{owner.name}' has no len()" in evidence.message.replace(" object", ""):
             yield from _length_added(evidence, source, owner)
-        for node in ast.walk(length) if length is not None and "interpreted as an integer" in evidence.message else ():
+        for node in walked(length) if length is not None and "interpreted as an integer" in evidence.message else ():
             if isinstance(node, ast.Return) and node.value is not None:
                 place = Place(source, node.value)
                 yield from evidence.replaced(place, f"len({place.text})", "replace", "length", new=f"len({place.text})")
@@ -83,7 +83,7 @@ def _length_added(evidence: Evidence, source: Source, owner: ast.ClassDef) -> It
 
 def _ranges(function: ast.FunctionDef) -> list[str]:
     """What the loops of an `__iter__` count to: `self.n` of `range(self.n)`, `len(self.rows)` of `self.rows`."""
-    loops = [one.iter for one in ast.walk(function) if isinstance(one, ast.For)]
+    loops = [one.iter for one in walked(function) if isinstance(one, ast.For)]
     found = []
     for one in loops:
         if isinstance(one, ast.Call) and ast.unparse(one.func) == "range" and len(one.args) == 1:
@@ -115,7 +115,7 @@ def as_tensors(evidence: Evidence) -> Iterator[Candidate]:
     if "is not callable" not in evidence.message and "has no attribute 'size'" not in evidence.message:
         return
     place = evidence.frames[-1].place if evidence.frames else None
-    for node in ast.walk(place.node) if place is not None else ():
+    for node in walked(place.node) if place is not None else ():
         if place is not None and isinstance(node, ast.Call) and ast.unparse(node.func).endswith("TensorDataset"):
             texts = [place.source.text(one) for one in node.args]
             made = [one if one.startswith("torch.") else f"torch.as_tensor({one})" for one in texts]
@@ -127,7 +127,7 @@ def present(evidence: Evidence) -> Iterator[Candidate]:
     """A sample without the entries that are None: `"weight": w[i] if w is not None else None` for all of a dataset."""
     for source, owner in _datasets(evidence) if "NoneType" in evidence.message else ():
         read = _method(owner, "__getitem__")
-        rows = [one.value for one in ast.walk(read) if isinstance(one, ast.Return)] if read is not None else []
+        rows = [one.value for one in walked(read) if isinstance(one, ast.Return)] if read is not None else []
         for row in (one for one in rows if isinstance(one, ast.Dict)):
             missing = [one for one in (_given(source, value) for value in row.values) if _may_be_none(one)]
             new = f"{{key: value for key, value in {source.text(row)}.items() if value is not None}}"
@@ -167,7 +167,7 @@ def _read_by_index(owner: ast.ClassDef) -> list[str]:
     getter = _method(owner, "__getitem__")
     given = getter.args.args[1].arg if getter is not None and len(getter.args.args) > 1 else None
     found: dict[str, None] = {}
-    for node in ast.walk(getter) if getter is not None and given is not None else ():
+    for node in walked(getter) if getter is not None and given is not None else ():
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
             parts = node.slice.elts[:1] if isinstance(node.slice, ast.Tuple) else [node.slice]
             if any(getattr(one, "id", None) == given for one in parts):

@@ -14,7 +14,7 @@ from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.kinds.devices import devices_at, give_device, moves
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
-from explainer.source import stored
+from explainer.source import stored, walked
 
 #: Calls that make a tensor from nothing and take `device=`.
 _FACTORIES = (
@@ -54,8 +54,8 @@ def _on_device(evidence: Evidence, place: Place, devices: list[str]) -> Iterator
 
 def _twins(place: Place) -> list[Place]:
     """The calls of the same function that read alike, as those of the two states of a recurrent layer do."""
-    scope = place.source.scope_at(place.span.line)
-    calls = [one for one in ast.walk(scope) if isinstance(one, ast.Call)] if scope is not None else []
+    scope = place.source.scope_at(place.line)
+    calls = [one for one in walked(scope) if isinstance(one, ast.Call)] if scope is not None else []
     return [place.at(one) for one in calls if one is not place.node and place.source.text(one) == place.text]
 
 
@@ -87,12 +87,12 @@ def together(evidence: Evidence) -> Iterator[Candidate]:
     """`.to(x.device)` for all constants of the file that a failing function reads: `(x - MEAN) / STD`."""
     crash = evidence.crash
     place = crash.place if crash is not None else None
-    function = place.source.function_at(place.span.line) if place is not None else None
+    function = place.source.function_at(place.line) if place is not None else None
     if place is None or function is None:
         return
     homes, odd = at_home(evidence), odd_operands(evidence)
     constants = _constants(place) - _own_names(function)
-    read = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id in constants]
+    read = [one for one in walked(function) if isinstance(one, ast.Name) and one.id in constants]
     if homes and len({one.id for one in read}) > 1 and any(one.text in constants for one in odd):
         changes = [(place.source.span(one), f"{one.id}.to({homes[0]}.device)") for one in read]
         names = ", ".join(dict.fromkeys(one.id for one in read))
@@ -102,7 +102,7 @@ def together(evidence: Evidence) -> Iterator[Candidate]:
 
 def _own_names(function: ast.AST) -> set[str]:
     """The parameters of a function and the names that it binds."""
-    return stored(function) | {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)}
+    return stored(function) | {one.arg for one in walked(function) if isinstance(one, ast.arg)}
 
 
 def _constants(place: Place) -> set[str]:

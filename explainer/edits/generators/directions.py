@@ -13,7 +13,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import operands, trunk
 from explainer.edits.kinds.statements import insert_statement
 from explainer.edits.place import Place
-from explainer.source import loaded
+from explainer.source import loaded, walked
 
 _TWICE = re.compile(r"Expected hidden(?:\[\d\])? size \((\d+), (\d+), (\d+)\), got \[(\d+), \2, \3\]")
 _LAYERS = ("gru", "lstm", "rnn_tanh", "rnn_relu")
@@ -56,6 +56,6 @@ def _states(statement: ast.AST) -> list[str]:
 def _next_read(statement: Place, names: list[str]) -> Place | None:
     """The first statement below another in its function that reads one of the names."""
     function, line = statement.source.function_at(statement.span.line), statement.node.end_lineno or 0
-    below = [one for one in ast.walk(function) if isinstance(one, ast.stmt) and one.lineno > line] if function else []
+    below = [one for one in walked(function) if isinstance(one, ast.stmt) and one.lineno > line] if function else []
     below.sort(key=lambda one: one.lineno)
     return next((statement.at(one) for one in below if loaded(one) & set(names)), None)

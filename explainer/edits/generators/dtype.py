@@ -14,7 +14,7 @@ from explainer.edits.kinds import operators, statements
 from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
-from explainer.source import called, of_self
+from explainer.source import called, of_self, walked
 
 _MADE = ("zeros", "ones", "empty", "full")
 #: What makes a signal of a spectrum, which has phases.
@@ -94,12 +94,12 @@ def complex_weights(evidence: Evidence) -> Iterator[Candidate]:
     if not any(isinstance(node, ast.Call) and called(node) in _TURNED_BACK for _, node in nodes):
         return
     calls = [crash.place, *(frame.place for frame in evidence.frames)]  # what a helper is given, its caller reads
-    read = {one.attr for place in calls for one in ast.walk(place.node) if of_self(one)}
+    read = {one.attr for place in calls for one in walked(place.node) if of_self(one)}
     for source, node in nodes:
         kept = [one for one in getattr(node, "targets", ()) if of_self(one) and one.attr in read]
         made = getattr(node, "value", None)
         if kept and isinstance(made, ast.Call) and called(made) == "Parameter":
-            for one in ast.walk(made):
+            for one in walked(made):
                 if isinstance(one, ast.Call) and called(one) in (*_MADE, "rand", "randn"):
                     yield from _made_as(evidence, Place(source, one), "torch.cfloat")
 
@@ -176,12 +176,12 @@ def _widens(step: Step, dtype: str) -> bool:
 def _plain_attributes(step: Step) -> Iterator[Place]:
     """Where `__init__` makes what an operation reads of `self`, as a call (of no class) or a computation."""
     source = step.place.source if step.place is not None else None
-    owner = source.class_at(step.place.span.line) if source is not None and step.place is not None else None
+    owner = source.class_at(step.place.line) if source is not None and step.place is not None else None
     if source is None or step.place is None or owner is None:
         return
-    read = {one.attr for one in ast.walk(step.place.node) if of_self(one)}  # type: ignore[attr-defined]
+    read = {one.attr for one in walked(step.place.node) if of_self(one)}  # type: ignore[attr-defined]
     made = next((one for one in owner.body if getattr(one, "name", "") == "__init__"), owner)
-    for one in ast.walk(made):
+    for one in walked(made):
         target = one.targets[0] if isinstance(one, ast.Assign) and len(one.targets) == 1 else None
         if target is not None and of_self(target) and target.attr in read and statements.is_made(one.value):  # type: ignore[attr-defined]
             yield Place(source, one)  # type: ignore[arg-type]

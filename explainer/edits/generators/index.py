@@ -20,7 +20,7 @@ from explainer.edits.kinds.arguments import set_argument
 from explainer.edits.kinds.statements import insert_statement
 from explainer.edits.place import Place, fitted
 from explainer.replay.recorders.taint import literals
-from explainer.source import holds, loaded, stored
+from explainer.source import holds, loaded, stored, walked
 
 #: What stands around the largest of some values and gives it as a plain number.
 _AROUND = ("int(", "max(")
@@ -146,9 +146,9 @@ def ranged(evidence: Evidence) -> Iterator[Candidate]:
     crash = evidence.crash
     if crash is None or crash.place is None:
         return
-    sums = [node for node in ast.walk(crash.place.node) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)]
-    names = {one.id for node in sums for one in ast.walk(node) if isinstance(one, ast.Name)}
-    line = crash.place.span.line
+    sums = [node for node in walked(crash.place.node) if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add)]
+    names = {one.id for node in sums for one in walked(node) if isinstance(one, ast.Name)}
+    line = crash.place.line
     for loop in crash.place.source.nodes():
         if not isinstance(loop, ast.For) or not holds(loop, line):
             continue
@@ -229,12 +229,12 @@ def ignored(evidence: Evidence) -> Iterator[Candidate]:
     """`kept = target != 255` above what counts labels, where the program's loss ignores that label."""
     outside, frame = _OUTSIDE.search(evidence.message), evidence.frames[-1] if evidence.frames else None
     mark = _label(evidence, int(outside[1])) if outside is not None else ""
-    function = frame.place.source.function_at(frame.place.span.line) if frame is not None else None
+    function = frame.place.source.function_at(frame.place.line) if frame is not None else None
     if frame is None or not mark or not isinstance(function, ast.FunctionDef):
         return
     source = frame.place.source
     for name in sorted(loaded(frame.place.node)):
-        bound = _bindings(function, name, frame.place.span.line)
+        bound = _bindings(function, name, frame.place.line)
         above = bound[-1] if bound else None
         beside = [one for one in _names_of(function, above) if frame.shape(one) == frame.shape(name) != []]
         if name not in beside:

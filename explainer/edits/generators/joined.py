@@ -15,7 +15,7 @@ from explainer.edits.generators.slices import Operand, operands, trunk
 from explainer.edits.kinds import statements
 from explainer.edits.lines import changed, joined
 from explainer.edits.place import Place, as_primary
-from explainer.source import Source, called
+from explainer.source import Source, called, walked
 
 _CATS = ("cat", "concat", "concatenate")
 _JOINS = (*_CATS, *BROADCAST)
@@ -192,8 +192,8 @@ def batches(evidence: Evidence) -> Iterator[Candidate]:
         return
     if rows[-1][0] >= rows[0][0] or any(row[0] != rows[0][0] for row in rows[:-1]):
         return
-    source, scope = crash.place.source, crash.place.source.function_at(crash.place.span.line)
-    every = [one for one in ast.walk(scope or crash.place.node) if isinstance(one, ast.Call) and called(one) == "stack"]
+    source, scope = crash.place.source, crash.place.source.function_at(crash.place.line)
+    every = [one for one in walked(scope or crash.place.node) if isinstance(one, ast.Call) and called(one) == "stack"]
     for stacks in ([crash.place.node], every) if len(every) > 1 else ([crash.place.node],):
         changes = [_as_cat(source, one) for one in stacks if isinstance(one, ast.Call) and one.args]
         words: dict[str, Any] = {"new": changes[0][1], "old": crash.place.text}

@@ -15,6 +15,7 @@ from explainer.edits.generators.shapes import BROADCAST, SAME, by_channel, chang
 from explainer.edits.generators.slices import Operand, chain, editable, operands, trunk
 from explainer.edits.kinds import arguments, methods
 from explainer.edits.place import Place
+from explainer.source import walked
 
 _REDUCTIONS = ("mean", "sum", "amax", "amin", "norm", "std", "var", "logsumexp", "prod", "std_mean", "var_mean",
                "median", "nanmean", "nansum")  # fmt: skip
@@ -102,7 +103,7 @@ def _where_made(evidence: Evidence, operand: Operand) -> Place | None:
     if operand.place is None or not isinstance(name, ast.Name) or step is None or step.shape != operand.shape:
         return None
     source, scope = operand.place.source, operand.place.source.scope_at(name.lineno)
-    reads = [one for one in ast.walk(scope) if isinstance(one, ast.Name) and one.id == name.id] if scope else []
+    reads = [one for one in walked(scope) if isinstance(one, ast.Name) and one.id == name.id] if scope else []
     value = only_value(scope, name.id) if len(reads) > 2 else None
     return next((place for place in step.places if place.source is source and place.node is value), None)
 

@@ -14,7 +14,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.kinds.arguments import add_argument, set_argument
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
-from explainer.source import Source, called
+from explainer.source import Source, called, walked
 
 #: What a loader is not given beside a sampler of batches (torch/utils/data/dataloader.py).
 _NOT_BESIDE = ("sampler", "batch_size", "shuffle", "drop_last")
@@ -47,7 +47,7 @@ def _entries(source: Source, node: ast.expr, line: int) -> list[ast.expr]:
         return [word.value for word in node.keywords]
     function = source.scope_at(line)
     if isinstance(node, ast.Name) and function is not None:
-        made = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and _is(source, one, node.id)]
+        made = [one for one in walked(function) if isinstance(one, ast.Assign) and _is(source, one, node.id)]
         return [value for one in made[:1] for value in _entries(source, one.value, -1)] if line > 0 else []
     return []
 
@@ -96,7 +96,7 @@ def per_sample(evidence: Evidence) -> Iterator[Candidate]:
         return
     for call in _calls(evidence, "WeightedRandomSampler"):
         node: Any = call.node
-        counts = [one.args[0] for one in ast.walk(node) if isinstance(one, ast.Call) and _is_len(one)]
+        counts = [one.args[0] for one in walked(node) if isinstance(one, ast.Call) and _is_len(one)]
         for labels in counts if node.args else ():
             new = f"{call.source.text(node.args[0])}[{call.source.text(labels)}]"
             yield from evidence.replaced(call.at(node.args[0]), new, "replace", "rename", new=new, old=call.text[:48])
@@ -162,7 +162,7 @@ def _in_function(evidence: Evidence, made: Place, data: str) -> Iterator[tuple[P
         if isinstance(place.node, ast.FunctionDef):
             given = arguments_of(call, [one.arg for one in place.node.args.args])
             names = [name for name, value in given.items() if made.source.text(value) == data]
-            calls = [one for one in ast.walk(place.node) if isinstance(one, ast.Call)]
+            calls = [one for one in walked(place.node) if isinstance(one, ast.Call)]
             samplers = [one for one in calls if place.source.text(one.func).endswith("Sampler")]
             yield from ((place.at(one), name) for one in samplers for name in names[:1])
 
@@ -179,11 +179,11 @@ def _made(loader: Place, value: ast.expr) -> list[ast.Call]:
     source = loader.source
     if isinstance(value, ast.Name):
         function = source.scope_at(loader.span.line)
-        assigned = [one for one in ast.walk(function) if isinstance(one, ast.Assign)] if function else []
+        assigned = [one for one in walked(function) if isinstance(one, ast.Assign)] if function else []
         found = [one.value for one in assigned if _is(source, one, value.id)]
     else:
         found = [value]
-    return [node for one in found[-1:] for node in ast.walk(one) if isinstance(node, ast.Call)]
+    return [node for one in found[-1:] for node in walked(one) if isinstance(node, ast.Call)]
 
 
 #: What draws random numbers with a generator of its own, or is one, unless it is given another.

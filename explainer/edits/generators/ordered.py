@@ -13,7 +13,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.generators.index import counted_lengths
 from explainer.edits.kinds.statements import move_statement
 from explainer.edits.place import Place, fitted
-from explainer.source import called, loaded, names_in, stored
+from explainer.source import called, loaded, names_in, stored, walked
 
 #: From how many of the steps behind the failing call functions are looked at.
 _STEPS = 30
@@ -54,7 +54,7 @@ def _read_later(evidence: Evidence, place: Place, words: dict[str, Any]) -> Iter
     text = _of_lengths(first)
     behind = itertools.dropwhile(lambda one: one is not first.node, place.source.block_of(first.node))
     for later in itertools.islice(behind, 1, None):
-        names = (one for one in ast.walk(later) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
+        names = (one for one in walked(later) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
         uses = [place.at(one) for one in names if one.id in stored(first.node)]
         for use in uses if changed and text else ():
             yield from evidence.replaced(use, fitted(use, text), "replace", "outgrown", **words)
@@ -70,13 +70,13 @@ def _of_lengths(statement: Place) -> str:
     node = statement.node
     if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name) or len(node.targets) > 1:
         return ""
-    calls = {called(one) for one in ast.walk(node.value) if isinstance(one, ast.Call)}
+    calls = {called(one) for one in walked(node.value) if isinstance(one, ast.Call)}
     return statement.source.text(node.value) if calls <= {"len", "max", "min"} else ""
 
 
 def _touches(evidence: Evidence, statement: ast.AST, name: str) -> bool:
     """Whether a statement calls something with an object, or calls a function of the program that reads it."""
-    calls = [one for one in ast.walk(statement) if isinstance(one, ast.Call)]
+    calls = [one for one in walked(statement) if isinstance(one, ast.Call)]
     own = [place.node for one in calls for place in evidence.defined(called(one))]
     return bool(calls) and any(ast.unparse(one) == name for node in (statement, *own) for one in names_in(node))
 
@@ -87,7 +87,7 @@ def _functions(evidence: Evidence) -> list[tuple[Place, ast.FunctionDef]]:
     places += [place for step in evidence.steps[:_STEPS] for place in step.places]
     found: dict[int, tuple[Place, ast.FunctionDef]] = {}
     for place in places:
-        function = place.source.function_at(place.span.line)
+        function = place.source.function_at(place.line)
         if isinstance(function, ast.FunctionDef):
             found.setdefault(id(function), (place, function))
     return list(found.values())

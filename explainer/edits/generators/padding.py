@@ -89,7 +89,7 @@ def _argument(evidence: Evidence, layer: Layer, argument: str, value: int | str)
 def _written(layer: Layer, argument: str) -> Place:
     """The call to give a layer's argument in: its own, or that which hands it on through `**kwargs`."""
     for call in layer.calls:
-        node, function = call.place.node, call.place.source.function_at(call.place.span.line)
+        node, function = call.place.node, call.place.source.function_at(call.place.line)
         rest = function.args.kwarg.arg if function is not None and function.args.kwarg is not None else None
         spread = [one.value for one in getattr(node, "keywords", ()) if one.arg is None]
         given = any(one.arg == argument for one in getattr(node, "keywords", ()))

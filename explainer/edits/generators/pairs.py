@@ -18,7 +18,7 @@ from explainer.edits.kinds.methods import delete_method, insert_method
 from explainer.edits.kinds.statements import delete_statement
 from explainer.edits.lines import changed, joined
 from explainer.edits.place import Place, as_operand, by_file
-from explainer.source import holds
+from explainer.source import holds, walked
 
 _FOLDS = ("view", "reshape", "flatten")
 #: What reduces the differences of all pairs along their features, and what gives the same without them.
@@ -80,7 +80,7 @@ def _joins(step: Step) -> bool:
 def _unfolded_later(evidence: Evidence, fold: Step, place: Place) -> Iterator[Candidate]:
     """`.unflatten(0, x.shape[:2])` behind what a layer made of the folded rows, in the function that folded them."""
     owner = place.source.text(place.node.func.value)  # type: ignore[union-attr]
-    function = place.source.function_at(place.span.line)
+    function = place.source.function_at(place.line)
     if not owner.isidentifier():
         return
     method = f"unflatten(0, {owner}.shape[:{len(fold.before[0][0]) - len(fold.shape) + 1}])"
@@ -89,7 +89,7 @@ def _unfolded_later(evidence: Evidence, fold: Step, place: Place) -> Iterator[Ca
             at = next((one for one in step.places if one.source is place.source and editable(one)), None)
             if at is None or step is fold or place.source.function_at(at.span.line) is not function:
                 continue
-            if step.shape[:1] == fold.shape[:1] and at.span.line >= place.span.line:
+            if step.shape[:1] == fold.shape[:1] and at.span.line >= place.line:
                 words: dict[str, Any] = {"what": at.short, "method": f".{method}", "shape": step.shape}
                 yield from evidence.made(partial(insert_method, at, method), "insert-method", at, "insert", **words)
 
@@ -145,7 +145,7 @@ def _named_first(evidence: Evidence, place: Place, pattern: str, new: str) -> It
         return
     name = place.source.text(statement.targets[0])
     function = place.source.scope_at(statement.lineno)
-    reads = [one for one in ast.walk(function) if isinstance(one, ast.Name) and one.id == name]  # type: ignore[arg-type]
+    reads = [one for one in walked(function) if isinstance(one, ast.Name) and one.id == name]  # type: ignore[arg-type]
     reads = [one for one in reads if isinstance(one.ctx, ast.Load)]
     if len(reads) != 1:
         return
@@ -183,7 +183,7 @@ def _added(place: Place, node: ast.expr) -> tuple[str, int] | None:
 def _around(place: Place, patterns: tuple[str, ...]) -> Place | None:
     """The expression around a place whose text is one of the patterns, `{}` the place's own."""
     for node in place.source.nodes():
-        if isinstance(node, ast.Call) and holds(node, place.span.line):
+        if isinstance(node, ast.Call) and holds(node, place.line):
             text = " ".join(place.source.text(node).split())
             own = re.escape(" ".join(place.text.split()))
             if any(re.fullmatch(pattern.replace("{}", own), text) for pattern in patterns):

@@ -22,6 +22,7 @@ from explainer.edits.generators.slices import Operand, editable, operands
 from explainer.edits.kinds import methods
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
+from explainer.source import walked
 
 #: Generators for what a rule's repair does at the failing call.
 _CAST = "dtype.started dtype.structural dtype.registered converted.converted casts.entering"
@@ -68,7 +69,7 @@ def _relaid(evidence: Evidence, candidate: Candidate) -> Iterator[Candidate]:
     span = candidate.culprit
     for operand in operands(evidence):
         place = operand.place
-        if place is None or (place.span.line, place.span.column) != (span.line, span.column):
+        if place is None or (place.line, place.span.column) != (span.line, span.column):
             continue
         vectors = evidence.crash is not None and evidence.crash.function.startswith("conv")
         method = _method(candidate, place) or (_index(candidate, place) if vectors else "")
@@ -109,7 +110,7 @@ def _origins_of_data(evidence: Evidence, operand: Operand) -> Iterator[tuple[Ste
 
 def _names_dimension(step: Step) -> bool:
     place = step.place
-    return place is not None and any(is_dimension(place.source, one) for one in ast.walk(place.node))
+    return place is not None and any(is_dimension(place.source, one) for one in walked(place.node))
 
 
 def data_path(evidence: Evidence, operand: Operand) -> list[Step]:

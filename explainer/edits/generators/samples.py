@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place, bound_above
-from explainer.source import stored
+from explainer.source import stored, walked
 
 
 def _methods(evidence: Evidence, name: str) -> Iterator[Place]:
@@ -19,7 +19,7 @@ def _methods(evidence: Evidence, name: str) -> Iterator[Place]:
 
 def _returned(function: ast.AST) -> Iterator[ast.expr]:
     """The parts of what a function returns: elements of tuples, values of dicts, or the value itself."""
-    for node in ast.walk(function):
+    for node in walked(function):
         if isinstance(node, ast.Return) and node.value is not None:
             yield from _parts(node.value)
 
@@ -41,7 +41,7 @@ def parts_returned(evidence: Evidence) -> Iterator[Place]:
 def of_parts(evidence: Evidence) -> bool:
     """Whether every sample that the program's data sets hand out is a tuple that is written there."""
     methods = [one.node for one in _methods(evidence, "__getitem__")]
-    handed = [one.value for method in methods for one in ast.walk(method) if isinstance(one, ast.Return)]
+    handed = [one.value for method in methods for one in walked(method) if isinstance(one, ast.Return)]
     return bool(handed) and all(isinstance(one, ast.Tuple) and len(one.elts) > 1 for one in handed)
 
 

@@ -15,7 +15,7 @@ from explainer.edits.kinds.arguments import add_argument
 from explainer.edits.kinds.statements import insert_statement
 from explainer.edits.place import Place
 from explainer.patterns import Pattern
-from explainer.source import Source, called
+from explainer.source import Source, called, walked
 
 _ABSENT = Pattern(r"No such file or directory: '([^']+)'")
 #: An entry that a message names.
@@ -49,7 +49,7 @@ def _named_parameters(node: ast.AST) -> ast.Call | None:
 def saved_key(evidence: Evidence) -> Iterator[Candidate]:
     """`torch.load(path)["model"]` -> `["net"]`, for a key that the program saves a state under."""
     place = evidence.frames[-1].place if evidence.frames else None
-    for node in ast.walk(place.node) if place is not None else ():
+    for node in walked(place.node) if place is not None else ():
         asked = node.slice if isinstance(node, ast.Subscript) else None
         if place is None or not isinstance(asked, ast.Constant) or evidence.message != repr(asked.value):
             continue
@@ -80,7 +80,7 @@ def cached_apart(evidence: Evidence) -> Iterator[Candidate]:
 def folder_made(evidence: Evidence) -> Iterator[Candidate]:
     """`os.makedirs(...)` before a save into a folder that does not exist."""
     found, place = _FOLDER.search(evidence.message), evidence.frames[-1].place if evidence.frames else None
-    calls = [node for node in ast.walk(place.node) if isinstance(node, ast.Call)] if place is not None else []
+    calls = [node for node in walked(place.node) if isinstance(node, ast.Call)] if place is not None else []
     for node in calls:
         if found is None or place is None or ast.unparse(node.func).rpartition(".")[2] != "save" or len(node.args) < 2:
             continue

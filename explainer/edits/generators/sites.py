@@ -11,6 +11,7 @@ from explainer.edits.kinds.arguments import argument_node
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place
 from explainer.frozen import frozen
+from explainer.source import walked
 
 #: The argument that the input decides, and the dimension in which it shows.
 _ARRIVING = {
@@ -35,7 +36,7 @@ class Site:
     @property
     def plain(self) -> bool:
         """Whether it is arithmetic on numbers alone."""
-        return not any(isinstance(node, (ast.Name, ast.Attribute, ast.Call)) for node in ast.walk(self.place.node))
+        return not any(isinstance(node, (ast.Name, ast.Attribute, ast.Call)) for node in walked(self.place.node))
 
 
 def sites(layer: Layer, argument: str) -> Iterator[Site]:

@@ -20,7 +20,7 @@ from explainer.edits.generators.slices import operands, trunk
 from explainer.edits.generators.state import shuffled, viewed
 from explainer.edits.kinds import statements
 from explainer.edits.place import Place
-from explainer.source import holds
+from explainer.source import holds, walked
 
 _FOLDS = ("flatten", "view", "reshape")
 _VIEWS = ("view", "reshape", "unflatten", "split", "split_with_sizes")
@@ -60,7 +60,7 @@ def other_end(evidence: Evidence) -> Iterator[Candidate]:
     for layer, step in layers_hit(evidence):
         need = needed(layer, step)
         for site in sites(layer, need[0]) if need else ():
-            scope, node = site.place.source.scope_at(site.place.span.line), site.place.node
+            scope, node = site.place.source.scope_at(site.place.line), site.place.node
             value = only_value(scope, node.id) if isinstance(node, ast.Name) else node
             if isinstance(value, ast.Attribute) and value.attr in ENDS:
                 at = site.place.at(value)
@@ -236,7 +236,7 @@ def _advanced_at(evidence: Evidence, call: Place, scope: object, old: int | None
     loop = _loop(call)
     if loop is None or not isinstance(call.node, ast.Call):
         return
-    names = {one.id for one in ast.walk(call.node) if isinstance(one, ast.Name)}
+    names = {one.id for one in walked(call.node) if isinstance(one, ast.Name)}
     ints = {name: scope.get(name) for name in names if isinstance(scope.get(name), int)}  # type: ignore[attr-defined]
     for stale in (name for name, value in ints.items() if value == old):
         for fresh in (name for name, value in ints.items() if value == new and name != stale):

@@ -12,6 +12,7 @@ from explainer.edits.generators.slices import chain, editable, operands
 from explainer.edits.kinds import methods
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
+from explainer.source import walked
 
 
 def copied(evidence: Evidence) -> Iterator[Candidate]:
@@ -23,7 +24,7 @@ def copied(evidence: Evidence) -> Iterator[Candidate]:
     if crash.function == "view" and isinstance(node, ast.Call) and "not compatible" in evidence.message:
         edits = partial(methods.replace_call, crash.place, "reshape")
         yield from evidence.made(edits, "replace-call", crash.place, "rename", old="view", new="reshape")
-        views = [one for one in ast.walk(crash.place.statement().node) if _is_view(one)]
+        views = [one for one in walked(crash.place.statement().node) if _is_view(one)]
         spans = [crash.place.source.span(one.func) for one in views]  # type: ignore[attr-defined]
         every = partial(changed, crash.place.source, [(span, f"{span.code[:-4]}reshape") for span in spans])
         yield from evidence.made(every, "replace-call", crash.place, "rename", old="view", new="reshape")

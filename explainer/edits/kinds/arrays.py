@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
-from explainer.source import Source
+from explainer.source import Source, walked
 
 #: numpy's functions whose torch counterpart has the same meaning, by another name where it has one.
 _NAMES = {
@@ -43,7 +43,7 @@ def numpy_to_torch(at: Place) -> tuple[Edit, ...]:
 
 
 def _statements(scope: ast.AST) -> Iterator[ast.stmt]:
-    for node in ast.walk(scope):
+    for node in walked(scope):
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Return, ast.Expr, ast.AnnAssign)):
             yield node
 

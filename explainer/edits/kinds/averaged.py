@@ -8,7 +8,7 @@ from explainer.diagnosis import Edit
 from explainer.edits.kinds.inplace import block_of, index_in
 from explainer.edits.lines import EditError, in_block, indentation, joined, relined
 from explainer.edits.place import Place
-from explainer.source import Source
+from explainer.source import Source, walked
 
 
 def float_only(at: Place, value: str, other: str = "") -> tuple[Edit, ...]:
@@ -20,7 +20,7 @@ def float_only(at: Place, value: str, other: str = "") -> tuple[Edit, ...]:
     parts = using(at, value)
     groups = [_guarded(at, parts, value, other)]
     function = at.source.scope_at(parts[0].lineno)
-    for one in ast.walk(function):
+    for one in walked(function):
         if isinstance(one, ast.stmt) and _writes(at.source, one, value) and not _inside(one, parts):
             groups.append(_guarded(at, [one], value, ""))
     return joined(at.source, *groups)
@@ -62,7 +62,7 @@ def using(at: Place, value: str) -> list[ast.stmt]:
 
 
 def _uses(source: Source, statement: ast.stmt, value: str) -> bool:
-    return any(isinstance(one, ast.expr) and source.text(one) == value for one in ast.walk(statement))
+    return any(isinstance(one, ast.expr) and source.text(one) == value for one in walked(statement))
 
 
 def _copied(source: Source, parts: list[ast.stmt], value: str, other: str) -> str:

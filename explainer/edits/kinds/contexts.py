@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed, indentation
 from explainer.edits.place import Place
-from explainer.source import Source, called
+from explainer.source import Source, called, walked
 
 
 def keep_on_context(at: Place, plain: Sequence[int]) -> tuple[Edit, ...]:
@@ -53,8 +53,8 @@ def _reading(
     """The changes of backward: its unpacking without the plain values, and numbers of what is left."""
     context = backward.args.args[0].arg
     holders = set()
-    for one in [node for node in ast.walk(backward) if getattr(node, "attr", "") == "saved_tensors"]:
-        statement = next((s for s in ast.walk(backward) if isinstance(s, ast.Assign) and s.value is one), None)
+    for one in [node for node in walked(backward) if getattr(node, "attr", "") == "saved_tensors"]:
+        statement = next((s for s in walked(backward) if isinstance(s, ast.Assign) and s.value is one), None)
         target = statement.targets[0] if statement is not None else None
         if statement is not None and isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) == count:
             yield _unpacked(source, statement, target.elts, context, names)
@@ -78,7 +78,7 @@ def _numbered(
     source: Source, backward: ast.FunctionDef, holder: str, context: str, names: dict[int, str]
 ) -> Iterator[tuple[Span, str]]:
     """`saved[1]` -> `ctx.rate`, and `saved[2]` -> `saved[1]`."""
-    uses = [one for one in ast.walk(backward) if isinstance(one, ast.Subscript) and source.text(one.value) == holder]
+    uses = [one for one in walked(backward) if isinstance(one, ast.Subscript) and source.text(one.value) == holder]
     for one in uses:
         number = one.slice.value if isinstance(one.slice, ast.Constant) else None
         if type(number) is not int or number < 0:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError
 from explainer.edits.place import Place, replaced_each
-from explainer.source import Source, called, loaded
+from explainer.source import Source, called, loaded, walked
 
 #: Attributes and methods by which a function shows that it takes a parameter for a tensor.
 _OF_TENSORS = ("shape", "size", "device", "dtype", "dim", "new_zeros", "unsqueeze", "view", "float", "transpose")
@@ -29,7 +29,7 @@ def _with_device(call: Place, to: str) -> str:
 
 def devices_at(place: Place) -> Iterator[str]:
     """Expressions for a device that can be written at a place, the most certain first."""
-    source, line = place.source, place.span.line
+    source, line = place.source, place.line
     function = source.function_at(line)
     owner = source.class_at(line)
     parameters = [one.arg for one in function.args.args] if isinstance(function, ast.FunctionDef) else []
@@ -45,8 +45,8 @@ def devices_at(place: Place) -> Iterator[str]:
 
 def _given_near(source: Source, function: ast.FunctionDef, line: int) -> Iterator[str]:
     """What calls of the same function are given for a device, in names known at a line: `cfg["device"]`."""
-    known = {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)} | set(bound_names(function, line))
-    for node in ast.walk(function):
+    known = {one.arg for one in walked(function) if isinstance(one, ast.arg)} | set(bound_names(function, line))
+    for node in walked(function):
         for one in devices_given(source, node) if isinstance(node, ast.Call) else ():
             text = source.text(one)
             if text[:1] not in "\"'" and "device" in text and loaded(one) <= known:
@@ -71,7 +71,7 @@ def moves(source: Source) -> Iterator[tuple[Place, str]]:
 
 def bound_names(scope: ast.AST, line: int) -> Iterator[str]:
     """The names that a scope binds above a line."""
-    for node in ast.walk(scope):
+    for node in walked(scope):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.lineno < line:
             yield node.id
 
@@ -93,7 +93,7 @@ def _as_tensor(function: ast.FunctionDef, name: str) -> bool:
         and isinstance(node.value, ast.Name)
         and node.value.id == name
         and node.attr in _OF_TENSORS
-        for node in ast.walk(function)
+        for node in walked(function)
     )
 
 

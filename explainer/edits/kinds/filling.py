@@ -11,7 +11,7 @@ from explainer.edits.kinds.arguments import literal
 from explainer.edits.kinds.inplace import block_of
 from explainer.edits.lines import EditError, changed, indentation, inserted, joined, relined
 from explainer.edits.place import Place
-from explainer.source import Source
+from explainer.source import Source, walked
 
 _LEAVES = (ast.Raise, ast.Return, ast.Continue, ast.Break)
 _ADDING = ("update", "setdefault")
@@ -43,8 +43,8 @@ def companions(at: Place, key: str) -> list[str]:
         return []
     near = block_of(at) if isinstance(at.node, ast.stmt) and not isinstance(at.node, ast.Return) else [at.node]
     added = [name for one in near for name in _keys(one, at.source, owner)]
-    every = [one.value for one in ast.walk(function) if isinstance(one, ast.Constant) and type(one.value) is str]
-    every += [one.arg for one in ast.walk(function) if isinstance(one, ast.keyword) and one.arg]
+    every = [one.value for one in walked(function) if isinstance(one, ast.Constant) and type(one.value) is str]
+    every += [one.arg for one in walked(function) if isinstance(one, ast.keyword) and one.arg]
     return [name for name in dict.fromkeys(added) if name != key and every.count(name) == 1]
 
 
@@ -55,16 +55,16 @@ def _keys(node: ast.AST, source: Source, owner: ast.expr | None) -> list[str]:
         return [
             key.value for one in dicts for key in one.keys if isinstance(key, ast.Constant) and type(key.value) is str
         ]
-    inside = [one for one in ast.walk(node) if isinstance(one, ast.Constant) and type(one.value) is str]
+    inside = [one for one in walked(node) if isinstance(one, ast.Constant) and type(one.value) is str]
     names = [str(one.value) for one in inside]
-    names += [one.arg for one in ast.walk(node) if isinstance(one, ast.keyword) and one.arg]
+    names += [one.arg for one in walked(node) if isinstance(one, ast.keyword) and one.arg]
     targets = [(name, _target(node, name)) for name in names]
     return [name for name, found in targets if found is not None and source.text(found) == source.text(owner)]
 
 
 def keyed(function: ast.AST, key: str) -> Iterator[ast.stmt | ast.IfExp]:
     """What puts a key into a dict of a function or takes it out: statements, `{"age": x} if c else {}`, returns."""
-    for node in ast.walk(function):
+    for node in walked(function):
         dicts = [node.body, node.orelse] if isinstance(node, ast.IfExp) else []
         dicts += [node.value] if isinstance(node, ast.Return) and node.value is not None else []
         if any(_entries(one, key) for one in dicts) or (_target(node, key) or removed(node, key)) is not None:
@@ -127,7 +127,7 @@ def _kept(at: Place, text: str) -> tuple[Edit, ...]:
 def _gaps(at: Place, key: str, lines: Sequence[str]) -> Iterator[tuple[Edit, ...]]:
     """An insertion for every way past a statement that adds a key, in its function or the loop that makes the dict."""
     function, name = at.source.function_at(at.node.lineno), lines[0].partition("[")[0]
-    if any(_made(one, name) and _entries(one.value, key) for one in ast.walk(function or at.node)):  # type: ignore[attr-defined]
+    if any(_made(one, name) and _entries(one.value, key) for one in walked(function or at.node)):  # type: ignore[attr-defined]
         raise EditError("the dict is made with the key")
     node: ast.AST = at.node
     while node is not function:
@@ -198,7 +198,7 @@ def _at_end(source: Source, body: list[ast.stmt], key: str, lines: Sequence[str]
 
 
 def _adds(statement: ast.stmt, key: str) -> bool:
-    return any(_target(one, key) is not None for one in ast.walk(statement))
+    return any(_target(one, key) is not None for one in walked(statement))
 
 
 def _indented(lines: Sequence[str], indent: str) -> str:
@@ -215,7 +215,7 @@ def _indent(source: Source, statement: ast.stmt) -> str:
 def _early(at: Place, function: ast.AST, lines: Sequence[str]) -> Iterator[tuple[Edit, ...]]:
     """The filler before each `return` of the same dict, or of nothing, above the statement that adds the key."""
     name, arguments = lines[0].partition("[")[0], {one.arg for one in function.args.args}  # type: ignore[attr-defined]
-    for node in ast.walk(function):
+    for node in walked(function):
         if isinstance(node, ast.Return) and node.lineno < at.node.lineno:
             bare = node.value is None and name in arguments
             if bare or (node.value is not None and at.source.text(node.value) == name):
@@ -244,7 +244,7 @@ def _other_dict(at: Place, key: str, entries: str) -> tuple[Edit, ...]:
 def _other_returns(at: Place, key: str, entries: str) -> tuple[Edit, ...]:
     """The key put into the other dicts that a function returns."""
     function = at.source.function_at(at.node.lineno)
-    returns = [one.value for one in ast.walk(function) if isinstance(one, ast.Return)] if function is not None else []
+    returns = [one.value for one in walked(function) if isinstance(one, ast.Return)] if function is not None else []
     lacking = [one for one in returns if isinstance(one, ast.Dict) and one.values and not _entries(one, key)]
     if not lacking:
         raise EditError("no other dict is returned")

@@ -7,6 +7,7 @@ import ast
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
+from explainer.source import walked
 
 
 def zip_gradients(at: Place, name: str) -> tuple[Edit, ...]:
@@ -15,7 +16,7 @@ def zip_gradients(at: Place, name: str) -> tuple[Edit, ...]:
     if not isinstance(loop, ast.For) or not isinstance(loop.target, ast.Name):
         raise EditError("no loop over single values stands here")
     one = loop.target.id
-    reads = [node for body in loop.body for node in ast.walk(body) if isinstance(node, ast.Attribute)]
+    reads = [node for body in loop.body for node in walked(body) if isinstance(node, ast.Attribute)]
     reads = [node for node in reads if node.attr == "grad" and getattr(node.value, "id", "") == one]
     head = [(at.source.span(loop.target), f"{one}, {one}_grad")]
     head.append((at.source.span(loop.iter), f"zip({at.source.text(loop.iter)}, {name})"))

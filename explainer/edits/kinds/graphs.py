@@ -11,6 +11,7 @@ from explainer.edits.kinds.arguments import drop_argument
 from explainer.edits.kinds.inplace import block_of, dropped, index_in
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
 from explainer.edits.place import Place, by_file
+from explainer.source import walked
 
 #: Methods that give a mask the dtype of numbers.
 _CASTS = ("float", "double", "half", "to", "type", "type_as", "int", "long")
@@ -59,7 +60,7 @@ def compute_inside(before: Place, names: Sequence[str]) -> tuple[Edit, ...]:
     """Move the statements that compute some names to just before another, which stands in a loop."""
     goal = before.statement().node
     function = before.source.scope_at(goal.lineno)
-    moved = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and _binds(one, names)]  # type: ignore
+    moved = [one for one in walked(function) if isinstance(one, ast.Assign) and _binds(one, names)]  # type: ignore
     moved = sorted((one for one in moved if one.lineno < goal.lineno), key=lambda one: one.lineno)
     if not moved:
         raise EditError("nothing to move")
@@ -71,7 +72,7 @@ def compute_inside(before: Place, names: Sequence[str]) -> tuple[Edit, ...]:
 
 
 def _binds(node: ast.Assign, names: Sequence[str]) -> bool:
-    return any(isinstance(one, ast.Name) and one.id in names for target in node.targets for one in ast.walk(target))
+    return any(isinstance(one, ast.Name) and one.id in names for target in node.targets for one in walked(target))
 
 
 def detach_after(
@@ -130,7 +131,7 @@ def _named_one_hot(at: Place, call: ast.Call, text: str) -> tuple[Edit, ...]:
         raise EditError("the argmax has no name")
     body = block_of(at)
     for following in body[index_in(body, at) + 1 :]:
-        hot = next((one for one in ast.walk(following) if _is_one_hot(one) and _takes(one, target.id)), None)
+        hot = next((one for one in walked(following) if _is_one_hot(one) and _takes(one, target.id)), None)
         if hot is None:
             continue
         whole = _chain(following, hot)
@@ -152,7 +153,7 @@ def _is_one_hot(node: ast.AST) -> bool:
 
 def _one_hot_around(at: Place, call: ast.Call) -> ast.AST | None:
     statement = at.statement().node
-    for one in ast.walk(statement):
+    for one in walked(statement):
         if _is_one_hot(one) and one.args and one.args[0] is call:  # type: ignore[attr-defined]
             return _chain(statement, one)
     return None
@@ -160,7 +161,7 @@ def _one_hot_around(at: Place, call: ast.Call) -> ast.AST | None:
 
 def _chain(statement: ast.AST, node: ast.AST) -> ast.AST:
     """The longest chain of method calls that begins with a node: `one_hot(...).permute(...).float()`."""
-    for one in ast.walk(statement):
+    for one in walked(statement):
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.value is node:
             return _chain(statement, one)
     return node
@@ -198,7 +199,7 @@ def without_call(at: Place) -> tuple[Edit, ...]:
 
 def _cast_of(at: Place, node: ast.Compare) -> ast.AST:
     """`(p > 0.5).float()` around a comparison, else the comparison."""
-    for one in ast.walk(at.statement().node):
+    for one in walked(at.statement().node):
         if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.value is node:
             return one if one.func.attr in _CASTS else node
     return node
@@ -215,7 +216,7 @@ def uncut(each: tuple[Place, ...]) -> tuple[Edit, ...]:
 
 
 def _holds(outer: ast.AST, inner: ast.AST) -> bool:
-    return any(one is inner for one in ast.walk(outer))
+    return any(one is inner for one in walked(outer))
 
 
 def _uncut(at: Place, node: ast.AST, cuts: Sequence[ast.AST]) -> str:

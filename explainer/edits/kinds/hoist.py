@@ -10,7 +10,7 @@ from explainer.diagnosis import Edit
 from explainer.edits.kinds.statements import delete_statement, insert_statement
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
-from explainer.source import holds
+from explainer.source import holds, walked
 
 
 def hoist_lambda(at: Place) -> tuple[Edit, ...]:
@@ -42,7 +42,7 @@ def hoist_function(at: Place) -> tuple[Edit, ...]:
     text = "\n".join(lines).replace(f"({head})", f"({_parameters(node, free)})", 1)
     if f"({_parameters(node, free)})" not in text:
         raise EditError("its parameters are not written plainly")
-    uses = [one for one in ast.walk(ast.Module(outer, [])) if isinstance(one, ast.Name) and one.id == node.name]
+    uses = [one for one in walked(ast.Module(outer, [])) if isinstance(one, ast.Name) and one.id == node.name]
     given = ", ".join(f"{one}={one}" for one in free)
     spans = [(at.source.span(one), f"functools.partial({node.name}, {given})") for one in uses] if free else []
     imports = "import functools\n\n\n" if free and not _imports(at) else ""
@@ -59,13 +59,13 @@ def _outermost(at: Place, line: int) -> ast.stmt | None:
 
 def _free(node: ast.Lambda | ast.FunctionDef, holder: ast.AST) -> list[str]:
     """The names that a lambda or inner function takes from the functions around it."""
-    own = {argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)}
-    own |= {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    own = {argument.arg for argument in walked(node.args) if isinstance(argument, ast.arg)}
+    own |= {one.id for one in walked(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     body = node.body if isinstance(node.body, list) else [node.body]
-    named = [one for part in body for one in ast.walk(part) if isinstance(one, ast.Name)]
+    named = [one for part in body for one in walked(part) if isinstance(one, ast.Name)]
     used = [one.id for one in named if isinstance(one.ctx, ast.Load)]
-    bound = {one.arg for one in ast.walk(holder) if isinstance(one, ast.arg)}
-    bound |= {one.id for one in ast.walk(holder) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    bound = {one.arg for one in walked(holder) if isinstance(one, ast.arg)}
+    bound |= {one.id for one in walked(holder) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     return [name for name in dict.fromkeys(used) if name in bound - own and name not in vars(builtins)]
 
 

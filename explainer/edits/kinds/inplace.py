@@ -10,7 +10,7 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits.kinds import operators
 from explainer.edits.lines import EditError, changed, in_block, indentation, joined, relined, shown
 from explainer.edits.place import Place, by_file
-from explainer.source import Node, holds, loaded, stored
+from explainer.source import Node, holds, loaded, stored, walked
 
 _TARGETS = (ast.Name, ast.Attribute)
 
@@ -50,7 +50,7 @@ def _refuse_lost(at: Place, node: Node) -> None:
     if any(all(name not in loaded(one) for one in _after(loop, line)) for loop in own):
         raise EditError("nothing would read the result")
     function = at.source.function_at(line)
-    given = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} if function is not None else set()
+    given = {one.arg for one in walked(function.args) if isinstance(one, ast.arg)} if function is not None else set()
     if function is not None and name in given and all(name not in loaded(one) for one in _after(function, line)):
         raise EditError("the caller's value would stay as it is")
 
@@ -66,7 +66,7 @@ def _base(node: ast.AST) -> ast.AST:
 
 def _after(block: ast.AST, line: int) -> Iterator[ast.stmt]:
     """The statements of a loop or function behind a line."""
-    return (one for one in ast.walk(block) if isinstance(one, ast.stmt) and one.lineno > line)
+    return (one for one in walked(block) if isinstance(one, ast.stmt) and one.lineno > line)
 
 
 def _writes(node: ast.AST) -> Iterator[ast.Call]:
@@ -187,7 +187,7 @@ def _where_read(at: Place, statement: ast.stmt, behind: list[ast.stmt]) -> tuple
         (node, value)
         for name, value in pairs
         for one in behind
-        for node in ast.walk(one)
+        for node in walked(one)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id == name
     ]
     if len(reads) != 1 or not isinstance(reads[0][1], ast.Call):

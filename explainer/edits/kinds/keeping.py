@@ -7,7 +7,7 @@ import ast
 from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed, indentation
 from explainer.edits.place import Place, as_primary, by_file
-from explainer.source import called, loaded, stored
+from explainer.source import called, loaded, stored, walked
 
 _NAMED = (ast.Name, ast.Attribute, ast.Subscript)
 _LISTED = (ast.ListComp, ast.DictComp)
@@ -61,7 +61,7 @@ def _loop(place: Place, receiver: ast.expr) -> ast.For | None:
 
 
 def _inside(loop: ast.For) -> list[ast.AST]:
-    inner = [one for part in loop.body for one in ast.walk(part)]
+    inner = [one for part in loop.body for one in walked(part)]
     return [*inner, *(one.value for one in inner if isinstance(one, ast.Expr))]
 
 
@@ -89,8 +89,8 @@ def _of_loop(place: Place, call: ast.Call, loop: ast.For) -> Changes:
 
 def _read_below(place: Place, loop: ast.For, name: str) -> bool:
     """Whether the loop goes on with its variable behind the move: then that is what has to be moved."""
-    names = [one for part in loop.body for one in ast.walk(part) if isinstance(one, ast.Name)]
-    return any(one.id == name and one.lineno > place.span.line for one in names)
+    names = [one for part in loop.body for one in walked(part) if isinstance(one, ast.Name)]
+    return any(one.id == name and one.lineno > place.line for one in names)
 
 
 def _base(place: Place, through: ast.expr) -> str:
@@ -103,7 +103,7 @@ def _base(place: Place, through: ast.expr) -> str:
 
 
 def _free(place: Place, name: str) -> str:
-    scope = place.source.scope_at(place.span.line)
+    scope = place.source.scope_at(place.line)
     used = loaded(scope) | stored(scope)
     return name if name not in used else f"{name}_"
 
@@ -129,12 +129,12 @@ def keep_values(at: Place) -> tuple[Edit, ...]:
     if not isinstance(target, ast.Attribute) or function is None or not isinstance(at.node, ast.expr):
         raise EditError("no attribute of an object is set in a function here")
     whole, name = source.text(target), target.attr
-    below = [one for one in ast.walk(function) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)
+    below = [one for one in walked(function) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)
              and source.text(one) == whole and one.lineno > (statement.end_lineno or 0)]  # fmt: skip
     if not below:
         return changed(source, [(at.span, f"{as_primary(at)}.detach()")])
     if any(isinstance(one, (ast.Name, ast.arg)) and name in (getattr(one, "id", ""), getattr(one, "arg", ""))
-           for one in ast.walk(function)):  # fmt: skip
+           for one in walked(function)):  # fmt: skip
         raise EditError(f"the function has another {name}")
     indent = indentation(source, statement.lineno)
     apart = f"{name} = {at.text}\n{indent}{whole} = {name}.detach()"

@@ -7,7 +7,7 @@ import ast
 from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
-from explainer.source import Node, called
+from explainer.source import Node, called, walked
 
 _PRODUCTS = ("mm", "matmul")
 
@@ -29,7 +29,7 @@ def keep_sparse(at: Place) -> tuple[Edit, ...]:
     scope = at.source.scope_at(statement.lineno)
     if not isinstance(target, ast.Name) or scope is None:
         raise EditError("the dense tensor has no name of its own")
-    names = [one for one in ast.walk(scope) if isinstance(one, ast.Name) and one.id == target.id]
+    names = [one for one in walked(scope) if isinstance(one, ast.Name) and one.id == target.id]
     reads = [one for one in names if isinstance(one.ctx, ast.Load) and one.lineno > statement.lineno]
     if not reads or len(names) != len(reads) + 1:
         raise EditError("the name stands for other values too")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
-from explainer.source import Source
+from explainer.source import Source, walked
 
 
 def key_with_device(at: Place, table: str, device: str) -> tuple[Edit, ...]:
@@ -26,7 +26,7 @@ def asked_with_device(at: Place, table: str, device: str) -> tuple[Edit, ...]:
 
     Where the test asks whether it is there already, `if self.mask is not None:`, the device has to be the same as well.
     """
-    there = any(isinstance(one, ast.IsNot) for one in ast.walk(at.node))
+    there = any(isinstance(one, ast.IsNot) for one in walked(at.node))
     other: type[ast.boolop] = ast.Or if there else ast.And
     test = f"({at.text})" if isinstance(at.node, ast.BoolOp) and isinstance(at.node.op, other) else at.text
     asked = device if device.endswith(".device") else f"torch.device({device})"
@@ -36,7 +36,7 @@ def asked_with_device(at: Place, table: str, device: str) -> tuple[Edit, ...]:
 
 def keys_of(source: Source, function: ast.AST, table: str) -> Iterator[ast.expr]:
     """The keys with which a function asks for an entry of a table, or sets one."""
-    for node in ast.walk(function):
+    for node in walked(function):
         if isinstance(node, ast.Subscript) and source.text(node.value) == table:
             yield node.slice
         elif isinstance(node, ast.Compare) and source.text(node.comparators[0]) == table:
@@ -49,10 +49,10 @@ def key_made(source: Source, function: ast.AST, table: str) -> ast.expr | None:
     """What a function makes a key of, where it gives it a name that is for keys alone: `key = (height, width)`."""
     keys = list(keys_of(source, function, table))
     names = {one.id for one in keys if isinstance(one, ast.Name)}
-    read = [one for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+    read = [one for one in walked(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
     if len(names) != 1 or len(keys) != sum(one.id in names for one in read):
         return None
-    every = [one for one in ast.walk(function) if isinstance(one, ast.Assign)]
+    every = [one for one in walked(function) if isinstance(one, ast.Assign)]
     found = [one.value for one in every if source.text(one.targets[0]) in names]
     return found[0] if len(found) == 1 else None
 

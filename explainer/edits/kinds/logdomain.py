@@ -11,7 +11,7 @@ from explainer.edits.kinds.inplace import dropped
 from explainer.edits.lines import EditError, changed, joined
 from explainer.edits.place import Place, as_operand
 from explainer.frozen import frozen
-from explainer.source import called
+from explainer.source import called, walked
 
 
 @frozen
@@ -87,7 +87,7 @@ class _Held:
         minus = isinstance(given, ast.UnaryOp) and isinstance(given.op, ast.USub)
         self.negative = at.source.text(given.operand) if minus else f"-{self.x}"  # type: ignore[attr-defined]
         scope = at.source.scope_at(call.lineno)
-        self.nodes = list(ast.walk(scope)) if scope is not None else []
+        self.nodes = list(walked(scope)) if scope is not None else []
         bound = [one for one in self.nodes if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)]
         self.bound = {one.targets[0].id: one for one in bound if len(one.targets) == 1}  # type: ignore[attr-defined]
         self.name = next((name for name, one in self.bound.items() if one.value is call), None)
@@ -208,7 +208,7 @@ def _inner(node: ast.AST) -> ast.expr | None:
 
 def _read(node: ast.AST) -> Iterator[str]:
     """The names that a node reads, each as often as it does."""
-    return (one.id for one in ast.walk(node) if isinstance(one, ast.Name) and _loads(one))
+    return (one.id for one in walked(node) if isinstance(one, ast.Name) and _loads(one))
 
 
 def _loads(node: ast.Name) -> bool:

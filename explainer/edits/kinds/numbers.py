@@ -7,6 +7,7 @@ import ast
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place
+from explainer.source import walked
 
 #: Methods that lead from a tensor to its values.
 _READ = ("item", "tolist", "numpy", "detach", "cpu", "double", "float")
@@ -29,7 +30,7 @@ def reduce_with_torch(at: Place) -> tuple[Edit, ...]:
         raise EditError("no one call makes a number of many")
     call, given = calls[0], calls[0].args[0]
     text, method = source.text(given), _REDUCED[call.func.attr]  # type: ignore[attr-defined]
-    if any(one is whole for one in ast.walk(call)):
+    if any(one is whole for one in walked(call)):
         return changed(source, [(source.span(call), _stacked(_without(at, given, whole, tensor), method))])
     changes = [(source.span(whole), source.text(tensor)), (source.span(call), _stacked(text, method))]
     return changed(source, changes)
@@ -55,7 +56,7 @@ def _read(at: Place) -> tuple[ast.expr, ast.expr]:
     if not isinstance(node.func, ast.Attribute) or node.func.attr not in _READ:
         raise EditError("no value is read here")
     tensor, whole = node.func.value, node
-    for one in ast.walk(at.statement().node):
+    for one in walked(at.statement().node):
         if isinstance(one, ast.Call) and _goes_on(one, node):
             whole = max(whole, one, key=lambda call: (call.end_lineno or 0, call.end_col_offset or 0))
     return whole, tensor

@@ -7,7 +7,7 @@ import ast
 from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed, indentation, inserted, joined
 from explainer.edits.place import Place, by_file
-from explainer.source import stored
+from explainer.source import stored, walked
 
 _SCOPES = (ast.ListComp, ast.DictComp, ast.SetComp, ast.GeneratorExp, ast.Lambda)
 _SUBSET = "torch.utils.data.Subset"
@@ -38,14 +38,14 @@ def only_present(each: tuple[Place, ...], target: str, condition: str) -> tuple[
 
 
 def _holds(outer: ast.AST, place: Place) -> bool:
-    return any(one is place.node for one in ast.walk(outer))
+    return any(one is place.node for one in walked(outer))
 
 
 def _name(place: Place, number: int) -> str:
     """The dataset's own name where the scope of the loader binds it, else a new one."""
     node = place.node
-    scope = place.source.scope_at(place.span.line)
-    bound = stored(scope) | {one.arg for one in ast.walk(scope) if isinstance(one, ast.arg)}
+    scope = place.source.scope_at(place.line)
+    bound = stored(scope) | {one.arg for one in walked(scope) if isinstance(one, ast.arg)}
     if isinstance(node, ast.Name) and node.id in bound:
         return node.id
     free = (name for name in ("present", "readable", "usable") if name not in bound)
@@ -62,7 +62,7 @@ def _made(place: Place, name: str, chosen: str) -> str:
 def _chosen(name: str, target: str, condition: str) -> str:
     """The indices of the samples that stay: each sample is read once."""
     tree = ast.parse(condition, mode="eval")
-    uses = [one for one in ast.walk(tree) if isinstance(one, ast.Name) and one.id == target]
+    uses = [one for one in walked(tree) if isinstance(one, ast.Name) and one.id == target]
     if len(uses) != 1:
         return f"i for i, {target} in enumerate({name}[j] for j in range(len({name}))) if {condition}"
     return f"i for i in range(len({name})) if {ast.unparse(_Put(target, f'{name}[i]').visit(tree))}"

@@ -8,7 +8,7 @@ from explainer.bindings import assignments, dotted
 from explainer.diagnosis import Edit
 from explainer.edits.lines import EditError, changed
 from explainer.edits.place import Place, as_primary, replaced_each
-from explainer.source import called
+from explainer.source import called, walked
 
 #: Functions and methods that multiply two matrices.
 PRODUCTS = ("mm", "matmul", "bmm")
@@ -61,5 +61,5 @@ def _divided_alike(at: Place) -> list[Place]:
     name, scope = dotted(at.node), at.source.function_at(at.span.line) or at.source.tree
     if scope is None or not name or len(assignments(scope, name)) > 1:
         return []
-    ratios = [one for one in ast.walk(scope) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div)]
+    ratios = [one for one in walked(scope) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div)]
     return [at.at(one.right) for one in ratios if one.right is not at.node and dotted(one.right) == name]

@@ -10,7 +10,7 @@ from explainer.edits.kinds.inplace import block_of, index_in, needed_behind, rec
 from explainer.edits.kinds.statements import delete_statement
 from explainer.edits.lines import EditError, changed, indentation, inserted, joined, relined
 from explainer.edits.place import Place
-from explainer.source import loaded, stored
+from explainer.source import loaded, stored, walked
 
 
 def recompute_detached(at: Place, kept: Place, before: Place) -> tuple[Edit, ...]:
@@ -23,7 +23,7 @@ def recompute_detached(at: Place, kept: Place, before: Place) -> tuple[Edit, ...
     start, step, last = (index_in(body, place) for place in (kept, at, before))
     shared = _shared(body, start, step, needed_behind(body, step, last))
     first = _of_first_backward(body[:step], shared)
-    reads = [one for statement in first for one in ast.walk(statement) if _reads(one, shared)]
+    reads = [one for statement in first for one in walked(statement) if _reads(one, shared)]
     if not reads:
         raise EditError("the two losses share nothing that was computed here")
     cut = changed(at.source, [(at.source.span(one), f"{at.source.text(one)}.detach()") for one in reads])
@@ -64,7 +64,7 @@ def compute_where_read(at: Place, read: str, value: str, keep: Sequence[str] = (
     source, statement = at.source, at.statement()
     name = read.removeprefix("self.")
     owner = source.class_at(statement.node.lineno)
-    reads = [one for one in ast.walk(owner) if _names(source.text(one), read, one)] if owner is not None else []
+    reads = [one for one in walked(owner) if _names(source.text(one), read, one)] if owner is not None else []
     others = [one for one in source.nodes() if isinstance(one, ast.Attribute) and one.attr == name]
     if not reads or any(isinstance(one.ctx, ast.Load) and one not in reads for one in others):
         raise EditError("the value is not read in its class alone")

@@ -9,6 +9,7 @@ from explainer.edits.borrowed import imports_end, imports_for
 from explainer.edits.kinds.statements import unwrap_block
 from explainer.edits.lines import EditError, changed, indentation, inserted, joined, relined
 from explainer.edits.place import Place, by_file
+from explainer.source import walked
 
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Expr)
 
@@ -95,8 +96,8 @@ def _simple(at: Place) -> ast.stmt:
     """The simple statement that holds an expression which is always evaluated."""
     statement = at.statement().node
     lazy = (ast.Lambda, ast.IfExp, ast.BoolOp, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-    around = [one for one in ast.walk(statement) if isinstance(one, lazy)]
-    inner = [part for one in around for part in ast.walk(one) if one is not at.node]
+    around = [one for one in walked(statement) if isinstance(one, lazy)]
+    inner = [part for one in around for part in walked(one) if one is not at.node]
     if not isinstance(statement, _SIMPLE) or any(part is at.node for part in inner):
         raise EditError("the expression stands in no plain statement")
     return statement
@@ -108,16 +109,16 @@ def _name(at: Place, statement: ast.stmt) -> str:
     if len(targets) == 1 and isinstance(targets[0], (ast.Name, ast.Attribute)):
         return at.source.text(targets[0])
     scope = at.source.scope_at(statement.lineno)
-    used = {one.id for one in ast.walk(scope) if isinstance(one, ast.Name)} if scope is not None else set()
+    used = {one.id for one in walked(scope) if isinstance(one, ast.Name)} if scope is not None else set()
     return next(one for one in ("model", "net", "restored", "built_and_loaded") if one not in used)
 
 
 def _comprehension(call: Place) -> ast.ListComp | ast.DictComp | None:
     """The list or dict comprehension with one loop that holds a call in what it makes of each."""
-    for one in ast.walk(call.statement().node):
+    for one in walked(call.statement().node):
         if isinstance(one, (ast.ListComp, ast.DictComp)) and len(one.generators) == 1 and not one.generators[0].ifs:
             made = one.elt if isinstance(one, ast.ListComp) else one.value
-            if any(part is call.node for part in ast.walk(made)):
+            if any(part is call.node for part in walked(made)):
                 return one
     return None
 

@@ -9,7 +9,7 @@ from explainer.edits.kinds.arguments import add_argument
 from explainer.edits.kinds.statements import append_to_body, delete_statement, insert_statement
 from explainer.edits.lines import EditError, changed, inserted, joined
 from explainer.edits.place import Place
-from explainer.source import holds
+from explainer.source import holds, walked
 
 _PRESENT = '''def collate_present(batch):
     """Collates as by default, without the samples that are None."""
@@ -46,7 +46,7 @@ def return_sample(at: Place) -> tuple[Edit, ...]:
     node = last.node
     if isinstance(node, ast.If) and isinstance(node.body[-1], ast.Return) and node.body[-1].value is not None:
         return _behind_if(last, node, node.body[-1])
-    if not isinstance(function, ast.FunctionDef) or any(isinstance(one, ast.Return) for one in ast.walk(function)):
+    if not isinstance(function, ast.FunctionDef) or any(isinstance(one, ast.Return) for one in walked(function)):
         raise EditError("what to return is not plain")
     return insert_statement(f"return {_computed(function)}", after=last)
 
@@ -59,7 +59,7 @@ def _behind_if(last: Place, node: ast.If, returned: ast.Return) -> tuple[Edit, .
     function = last.source.function_at(node.lineno)
     own = {one.arg for one in function.args.args} - {"self"} if function is not None else set()
     bare = _Plain(own).visit(value)
-    if not any(isinstance(one, ast.Name) for one in ast.walk(bare)):
+    if not any(isinstance(one, ast.Name) for one in walked(bare)):
         raise EditError("what to return is not plain")
     plain = ast.unparse(bare)
     return insert_statement(f"return {plain[1:-1] if isinstance(value, ast.Tuple) else plain}", after=last)
@@ -86,7 +86,7 @@ def _computed(function: ast.FunctionDef) -> str:
     last = function.body[-1]
     if isinstance(last, ast.Expr) and isinstance(last.value, ast.Call) and isinstance(last.value.func, ast.Attribute):
         return ast.unparse(last.value.func.value)
-    names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+    names = [node for node in walked(function) if isinstance(node, ast.Name)]
     read = {node.id: node.lineno for node in names if isinstance(node.ctx, ast.Load)}
     bound = {node.id: node.lineno for node in names if isinstance(node.ctx, ast.Store)}
     found = [name for name, line in bound.items() if line >= read.get(name, 0)]
@@ -120,7 +120,7 @@ def open_lazily(at: Place) -> tuple[Edit, ...]:
 
 
 def _reads(node: ast.AST, name: str, at: Place) -> bool:
-    attributes = [one for one in ast.walk(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)]
+    attributes = [one for one in walked(node) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)]
     return any(at.source.text(one) == name for one in attributes)
 
 
@@ -142,7 +142,7 @@ def _with_fields(at: Place, call: ast.Call, init: ast.FunctionDef) -> tuple[str,
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
             fields[node.value.id] = at.source.text(node.targets[0])
     text, kept = ast.parse(at.source.text(call), mode="eval").body, []
-    for name in [one for one in ast.walk(text) if isinstance(one, ast.Name) and one.id in parameters]:
+    for name in [one for one in walked(text) if isinstance(one, ast.Name) and one.id in parameters]:
         if name.id not in fields:
             kept.append(f"self.{name.id} = {name.id}")
         name.id = fields.get(name.id, f"self.{name.id}")

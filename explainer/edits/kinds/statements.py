@@ -9,7 +9,7 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits.kinds.inplace import block_of, index_in
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined, relined, shown
 from explainer.edits.place import Place, by_file, replaced_each
-from explainer.source import called, loaded, stored
+from explainer.source import called, loaded, stored, walked
 
 #: Containers as they are written out.
 _DISPLAYS = (ast.List, ast.ListComp, ast.Tuple, ast.Dict, ast.DictComp)
@@ -26,7 +26,7 @@ def surround_statement(at: Place, text: str, then: str = "") -> tuple[Edit, ...]
     """A new statement before another, and `then` behind it. EditError where what stands behind it is not reached."""
     if not then:
         return insert_statement(text, before=at)
-    if any(isinstance(one, (ast.Return, ast.Break, ast.Continue)) for one in ast.walk(at.statement().node)):
+    if any(isinstance(one, (ast.Return, ast.Break, ast.Continue)) for one in walked(at.statement().node)):
         raise EditError("the statement is left before its end")
     return joined(at.source, insert_statement(text, before=at), insert_statement(then, after=at))
 

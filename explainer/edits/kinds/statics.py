@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed, deleted, indentation, inserted, joined
 from explainer.edits.place import Place
+from explainer.source import walked
 
 _CONTEXT = "ctx"
 
@@ -48,13 +49,13 @@ def _state(init: ast.FunctionDef) -> dict[str, str]:
 
 def _renamed(kept: Place, method: ast.FunctionDef) -> Iterator[tuple[Span, str]]:
     own = method.args.args[0]
-    names = [one for one in ast.walk(method) if isinstance(one, ast.Name) and one.id == own.arg]
+    names = [one for one in walked(method) if isinstance(one, ast.Name) and one.id == own.arg]
     yield from ((kept.source.span(one), _CONTEXT) for one in (own, *names) if own.arg != _CONTEXT)
 
 
 def _answers(kept: Place, backward: ast.FunctionDef, more: int) -> Iterator[tuple[Span, str]]:
     """No gradient for what the constructor had been given."""
-    for one in ast.walk(backward):
+    for one in walked(backward):
         if isinstance(one, ast.Return) and one.value is not None and more:
             yield kept.at(one.value).end, ", None" * more
 

@@ -10,7 +10,7 @@ from explainer.edits.kinds.operators import SIGNS
 from explainer.edits.kinds.statements import move_statement
 from explainer.edits.lines import EditError, changed, indentation, inserted, joined
 from explainer.edits.place import Place, bound_above
-from explainer.source import holds
+from explainer.source import holds, walked
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _NO_NUMBERS = (ast.Slice, ast.Compare, ast.List, ast.Tuple, ast.Starred)
@@ -58,7 +58,7 @@ def _outermost(at: Place) -> ast.stmt:
     """The outermost loop of the function around a statement."""
     line = at.node.lineno
     function = at.source.function_at(line)
-    loops = [one for one in ast.walk(function or at.source.tree or ast.Module([], [])) if isinstance(one, _LOOPS)]
+    loops = [one for one in walked(function or at.source.tree or ast.Module([], [])) if isinstance(one, _LOOPS)]
     around = [one for one in loops if holds(one, line)]
     if not around:
         raise EditError("no loop stands around the write")
@@ -79,7 +79,7 @@ def _made_before(at: Place, loop: ast.stmt, target: str) -> ast.Assign | None:
 def _uses(at: Place, target: str) -> list[ast.expr]:
     """Where the function of the write names a tensor."""
     scope = at.source.scope_at(at.node.lineno)
-    names = [one for one in ast.walk(scope) if isinstance(one, (ast.Name, ast.Attribute))]
+    names = [one for one in walked(scope) if isinstance(one, (ast.Name, ast.Attribute))]
     return [one for one in names if at.source.text(one) == target]
 
 
@@ -114,7 +114,7 @@ def _grown(at: Place, loop: ast.stmt, changes: Sequence[tuple[Span, str]]) -> li
     """`out[t] += v` would write into a slice: it becomes `out[t] = out[t] + (v)`."""
     grown = list[tuple[Span, str]]()
     spans = {(span.line, span.column): text for span, text in changes}
-    for one in ast.walk(loop):
+    for one in walked(loop):
         place = at.source.span(one.target) if isinstance(one, ast.AugAssign) else None
         text = spans.get((place.line, place.column)) if place is not None else None
         if isinstance(one, ast.AugAssign) and text is not None:
@@ -146,7 +146,7 @@ def _within(inner: Span, outer: Span) -> bool:
 
 def copy_reads(at: Place, target: str) -> tuple[Edit, ...]:
     """`out[t] = f(out[t - 1])` -> `f(out[t - 1].clone())`: what the loop or statement reads is copied."""
-    around = [one for one in ast.walk(at.source.scope_at(at.node.lineno)) if isinstance(one, _LOOPS)]
+    around = [one for one in walked(at.source.scope_at(at.node.lineno)) if isinstance(one, _LOOPS)]
     loops = [one for one in around if holds(one, at.node.lineno)]
     scope: ast.AST = max(loops, key=lambda one: one.lineno, default=at.statement().node)  # type: ignore[arg-type]
     reads = list(_reads(at, scope, target))
@@ -157,7 +157,7 @@ def copy_reads(at: Place, target: str) -> tuple[Edit, ...]:
 
 def _reads(at: Place, scope: ast.AST, target: str) -> Iterator[ast.expr]:
     """The slices that are read, outermost subscripts only, and the tensor itself where a call is given it."""
-    names = [one for one in _uses(at, target) if any(one is part for part in ast.walk(scope))]
+    names = [one for one in _uses(at, target) if any(one is part for part in walked(scope))]
     parents = _parents(at, names)
     for one in names:
         parent = parents.get(id(one))

@@ -9,6 +9,7 @@ from explainer.edits.kinds.inplace import dropped
 from explainer.edits.kinds.operators import SIGNS
 from explainer.edits.lines import EditError, indentation, joined, relined, shown
 from explainer.edits.place import Place, as_primary, by_file, replaced_each
+from explainer.source import walked
 
 _MODES = ("no_grad", "inference_mode")
 
@@ -67,8 +68,8 @@ def split_loop(at: Place) -> tuple[Edit, ...]:
     loop = next((one for one in loops if any(inner is step for inner in one.body)), None)
     if loop is None or loop.orelse or len(loop.body) == 1:
         raise EditError("no loop to split stands around it")
-    names = {one.id for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
-    if not names & {one.id for one in ast.walk(step) if isinstance(one, ast.Name)}:
+    names = {one.id for one in walked(loop.target) if isinstance(one, ast.Name)}
+    if not names & {one.id for one in walked(step) if isinstance(one, ast.Name)}:
         raise EditError("the statement is the same in each pass")
     indent = indentation(at.source, loop.lineno)
     header = f"{indent}for {at.source.text(loop.target)} in {at.source.text(loop.iter)}:"

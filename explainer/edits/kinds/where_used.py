@@ -9,7 +9,7 @@ from explainer.diagnosis import Edit, Span
 from explainer.edits.lines import EditError, changed, deleted, joined
 from explainer.edits.place import Place
 from explainer.frozen import frozen
-from explainer.source import Source, called, loaded, of_self, stored
+from explainer.source import Source, called, loaded, of_self, stored, walked
 
 #: Functions whose corner is what they make of a corner.
 _ALIKE = frozenset({"tril", "triu", "ones", "zeros", "full", "bool", "float", "half", "view", "reshape", "to", "int"})
@@ -50,10 +50,10 @@ def table_of(at: Place) -> Table | None:
     if not size or kept is None:
         return None
     name, made, formula = kept
-    reads = [one for one in ast.walk(owner) if _reads(one, name)]
-    uses = [one for one in ast.walk(owner) if isinstance(one, ast.Subscript) and _reads(one.value, name)]
+    reads = [one for one in walked(owner) if _reads(one, name)]
+    uses = [one for one in walked(owner) if isinstance(one, ast.Subscript) and _reads(one.value, name)]
     sizes = {_limit(at.source, one) for one in uses}
-    plain = all(called(one) in _ALIKE for one in ast.walk(formula) if isinstance(one, ast.Call))
+    plain = all(called(one) in _ALIKE for one in walked(formula) if isinstance(one, ast.Call))
     if not uses or len(reads) != len(uses) or len(sizes) != 1 or "" in sizes or not plain:
         return None
     return Table(name, made, formula, call, size, tuple(uses), sizes.pop())
@@ -78,7 +78,7 @@ def _kept(source: Source, statement: ast.AST) -> tuple[str, tuple[ast.stmt, ...]
     function = source.function_at(statement.lineno)  # type: ignore[attr-defined]
     if not isinstance(target, ast.Name) or not isinstance(statement, ast.Assign) or function is None:
         return None
-    later = [one for one in ast.walk(function) if isinstance(one, (ast.Assign, ast.Expr)) and target.id in loaded(one)]
+    later = [one for one in walked(function) if isinstance(one, (ast.Assign, ast.Expr)) and target.id in loaded(one)]
     name, value = _attribute(later[0]) if len(later) == 1 else ("", None)
     return (name, (statement, later[0]), statement.value) if name and source.text(value) == target.id else None  # type: ignore
 
@@ -121,7 +121,7 @@ def _corner(source: Source, table: Table, use: ast.Subscript) -> str:
     end = source.span(table.factory).end_column or 1
     changes: list[tuple[Span, str]] = [
         (source.span(one), table.used)
-        for one in ast.walk(table.formula)
+        for one in walked(table.formula)
         if isinstance(one, ast.expr) and source.text(one) == table.size
     ]
     pieces = sorted(((span.column or 1, span.end_column or 1, new) for span, new in changes), reverse=True)
@@ -138,7 +138,7 @@ def _corner(source: Source, table: Table, use: ast.Subscript) -> str:
 def _measured(source: Source, use: ast.Subscript, size: str) -> str:
     """The tensor whose shape gave a size its name in the function that uses it: `x` of `b, t = x.shape`."""
     function = source.function_at(use.lineno)
-    for node in ast.walk(function) if function is not None else ():
+    for node in walked(function) if function is not None else ():
         value = node.value if isinstance(node, ast.Assign) else None
         if value is not None and size in stored(node):
             return _shape_of(value)

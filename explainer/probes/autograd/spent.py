@@ -65,8 +65,8 @@ def used_at(scene: Scene, of: SpanFact | None = None) -> SpanFact | None:
         place = place_of(scene.source, of)
     except EditError:
         return None
-    statement = place.source.statement_at(place.span.line)
-    frames = [n for n, one in enumerate(scene.live.user) if _stands_in(one, place.source, place.span.line)]
+    statement = place.source.statement_at(place.line)
+    frames = [n for n, one in enumerate(scene.live.user) if _stands_in(one, place.source, place.line)]
     if statement is None or not isinstance(place.node, ast.expr):
         return None
     readers = _readers(scene, Bound(place.source, place.node, statement, frames[-1] if frames else None))

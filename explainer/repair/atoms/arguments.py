@@ -25,7 +25,7 @@ from explainer.repair.atoms.common import (
 from explainer.repair.atoms.signatures import lacking, left_alone, said
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called, with_argument, with_arguments
+from explainer.source import called, walked, with_argument, with_arguments
 
 #: What a call may lack and no signature tells, by its last name.
 _LACKING: Mapping[str, Sequence[str]] = {
@@ -85,7 +85,7 @@ def _unpacked(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         targets: list[ast.expr] = [parent.target]
     else:
         targets = parent.targets if isinstance(parent, ast.Assign) and parent.value is node else []
-    rows = [one for target in targets for one in ast.walk(target) if isinstance(one, ast.Tuple)]
+    rows = [one for target in targets for one in walked(target) if isinstance(one, ast.Tuple)]
     given = list(_given_back(spot, evidence)) if rows else []
     for row in rows:
         for i, j in itertools.combinations(range(min(len(row.elts), _PAIRS)), 2):
@@ -100,7 +100,7 @@ def _unpacked(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 def _given_back(spot: Spot, evidence: Evidence) -> Iterator[list[str]]:
     """What other functions hand back of several parts, by their last names: `self.label[i]` is `label`."""
-    own = spot.place.source.scope_at(spot.place.span.line)
+    own = spot.place.source.scope_at(spot.place.line)
     for source in evidence.sources_seen():
         for node in source.nodes():
             value = node.value if isinstance(node, (ast.Return, ast.Yield)) else None
@@ -156,7 +156,7 @@ def _rows(node: ast.expr) -> Iterator[Sequence[ast.expr]]:
 
 def _with(spot: Spot, node: ast.AST, changes: Mapping[int, str]) -> str:
     """The source of a node with some of its inner nodes' texts replaced."""
-    return replaced(spot, node, [(one, changes[id(one)]) for one in ast.walk(node) if id(one) in changes])
+    return replaced(spot, node, [(one, changes[id(one)]) for one in walked(node) if id(one) in changes])
 
 
 def replaced(spot: Spot, node: ast.AST, changes: Sequence[tuple[ast.AST, str]]) -> str:
@@ -334,7 +334,7 @@ def _sizes(spot: Spot, evidence: Evidence) -> list[str]:
 
 def parameters_at(spot: Spot) -> list[str]:
     """The parameters of the function in which a place stands: what is in scope there is not always known."""
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     return [one.arg for one in [*function.args.args, *function.args.kwonlyargs]] if function is not None else []
 
 

@@ -11,7 +11,7 @@ from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called
+from explainer.source import called, walked
 
 
 def branched(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -33,7 +33,7 @@ def _branches(spot: Spot, own: ast.expr) -> list[ast.expr]:
     if function is None:
         return []
     if isinstance(statement, ast.Return):
-        others = [one for one in ast.walk(function) if isinstance(one, ast.Return)]
+        others = [one for one in walked(function) if isinstance(one, ast.Return)]
     elif isinstance(statement, ast.Assign):
         target, above = source.text(statement.targets[0]), source.parent_of(statement)
         beside = [*above.body, *above.orelse] if isinstance(above, ast.If) else []

@@ -13,7 +13,7 @@ from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import expressions, is_called, number, shape_of
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called
+from explainer.source import called, walked
 
 _JOINING = ("cat", "concat", "concatenate", "hstack", "vstack", "stack")
 _INDEXING = ("gather", "scatter", "scatter_", "scatter_add", "scatter_add_", "scatter_reduce", "scatter_reduce_",
@@ -88,9 +88,9 @@ def _sets(evidence: Evidence) -> list[Operand]:
 def _behind(evidence: Evidence) -> Iterator[ast.Call]:
     """The calls of the function that failed, from the line on in which it did."""
     place = evidence.crash.place if evidence.crash is not None else None
-    scope = place.source.scope_at(place.span.line) if place is not None else None
-    calls = (one for one in ast.walk(scope) if isinstance(one, ast.Call)) if scope is not None else ()
-    yield from (one for one in calls if place is not None and (one.end_lineno or 0) >= place.span.line)
+    scope = place.source.scope_at(place.line) if place is not None else None
+    calls = (one for one in walked(scope) if isinstance(one, ast.Call)) if scope is not None else ()
+    yield from (one for one in calls if place is not None and (one.end_lineno or 0) >= place.line)
 
 
 def _reduces(call: ast.Call, last: int) -> bool:

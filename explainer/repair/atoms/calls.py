@@ -16,7 +16,7 @@ from explainer.repair.atoms.common import calls, expressions, integer, integers,
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.repair.uses import OF_LAYERS, uses
-from explainer.source import called, of_self
+from explainer.source import called, of_self, walked
 
 #: Functions that are mistaken for each other.
 SIBLINGS = (
@@ -89,11 +89,11 @@ def _modules(spot: Spot, node: ast.Call) -> Iterator[Offer]:
     owner = source.class_at(node.lineno)
     if owner is None:
         return
-    assigned = [one for one in ast.walk(owner) if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)]
+    assigned = [one for one in walked(owner) if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call)]
     targets = [(target.attr, called(one.value)) for one in assigned for target in one.targets  # type: ignore[arg-type]
                if isinstance(target, ast.Attribute)]  # fmt: skip
     kind = dict(targets).get(function.attr)
-    read = {one.attr for one in ast.walk(owner) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)}
+    read = {one.attr for one in walked(owner) if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)}
     for other, made in targets:
         if other != function.attr and (made == kind or other not in read) and kind is not None:
             weight = 0.5 if other not in read else 1.4
@@ -114,11 +114,11 @@ def _other_sides(spot: Spot, node: ast.expr) -> Iterator[tuple[str, int]]:
 
     Of a name what it was bound to: `side * (size[1] // patch)` where `side` is `size[0] // patch`.
     """
-    scope = spot.place.source.function_at(spot.place.span.line) or spot.place.source.tree
+    scope = spot.place.source.function_at(spot.place.line) or spot.place.source.tree
     node = only_value(scope, node.id) or node if isinstance(node, ast.Name) else node
     side, known = text(spot, node), integers(spot)
     side = f"({side})" if isinstance(node, ast.BinOp) else side
-    for one in ast.walk(node):
+    for one in walked(node):
         own = text(spot, one) if isinstance(one, (ast.Name, ast.Attribute, ast.Subscript)) else ""
         for other, value in known.items() if own in known else ():
             if _OF_OBJECT.sub("", other) == _OF_OBJECT.sub("", own) and value != known[own]:
@@ -215,8 +215,8 @@ def _of_one_division(spot: Spot, node: ast.expr) -> Iterator[Offer]:
     own = _quotient_or_rest(node)
     if own is None:
         return
-    function = spot.place.source.scope_at(spot.place.span.line)
-    others = (_quotient_or_rest(one) for one in ast.walk(function) if isinstance(one, ast.expr))
+    function = spot.place.source.scope_at(spot.place.line)
+    others = (_quotient_or_rest(one) for one in walked(function) if isinstance(one, ast.expr))
     for is_rest, number_, divisor in filter(None, others):
         alike = text(spot, number_) == text(spot, own[1]) and text(spot, divisor) != text(spot, own[2])
         if is_rest != own[0] and alike:
@@ -264,14 +264,14 @@ def _window_sizes(spot: Spot, node: ast.BinOp) -> Iterator[str]:
         yield from (name for name, size in integers(spot).items() if hop <= size < (length or math.inf))
     elif isinstance(function := spot.place.source.function_at(node.lineno), ast.FunctionDef):
         objects = {
-            ast.unparse(one.value) for one in ast.walk(function) if isinstance(one, (ast.Attribute, ast.Subscript))
+            ast.unparse(one.value) for one in walked(function) if isinstance(one, (ast.Attribute, ast.Subscript))
         }
         yield from (one.arg for one in function.args.args if one.arg not in ("self", *objects, *_measured(node)))
 
 
 def _measured(node: ast.BinOp) -> set[str]:
     """What the parts of a quotient are the lengths of: no number itself."""
-    return {ast.unparse(one.args[0]) for one in ast.walk(node) if isinstance(one, ast.Call) and called(one) == "len"}
+    return {ast.unparse(one.args[0]) for one in walked(node) if isinstance(one, ast.Call) and called(one) == "len"}
 
 
 def unwrap(spot: Spot, evidence: Evidence) -> Iterator[Offer]:

@@ -14,7 +14,7 @@ from explainer.edits.evidence import Evidence
 from explainer.edits.expressions import evaluated
 from explainer.edits.generators.slices import operands
 from explainer.repair.spots import Spot
-from explainer.source import Source, holds
+from explainer.source import Source, holds, walked
 
 _ASKED = re.compile(r"shape '\[([^\]]*)\]' is invalid")
 _ROOT = re.compile(r"[.\[]")
@@ -29,7 +29,7 @@ def expressions(spot: Spot) -> Sequence[ast.expr]:
 
 @functools.lru_cache(1024)
 def _read(around: ast.AST) -> tuple[ast.expr, ...]:
-    return tuple(node for node in ast.walk(around) if isinstance(node, ast.expr)
+    return tuple(node for node in walked(around) if isinstance(node, ast.expr)
                  and not isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)))  # fmt: skip
 
 
@@ -178,7 +178,7 @@ def integers(spot: Spot) -> dict[str, int]:
         name: value
         for name, value in spot.scope.items()
         if type(value) is int and "(" not in name and not name.startswith("_") and 0 < value < 10**7
-        and _ROOT.split(name)[0] not in bound_below(spot.place.source, spot.place.span.line)
+        and _ROOT.split(name)[0] not in bound_below(spot.place.source, spot.place.line)
     }  # fmt: skip
 
 
@@ -209,10 +209,10 @@ def _written(source: Source) -> dict[str, int]:
 def bound_below(source: Source, line: int) -> frozenset[str]:
     """The names that a function (or file) binds below a line alone: where no loop goes on above, they are not there."""
     scope = source.scope_at(line)
-    if scope is None or any(isinstance(one, (ast.For, ast.While)) and holds(one, line) for one in ast.walk(scope)):
+    if scope is None or any(isinstance(one, (ast.For, ast.While)) and holds(one, line) for one in walked(scope)):
         return frozenset()
-    names = [one for one in ast.walk(scope) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
-    given = {one.arg for one in ast.walk(scope) if isinstance(one, ast.arg)}
+    names = [one for one in walked(scope) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+    given = {one.arg for one in walked(scope) if isinstance(one, ast.arg)}
     return frozenset(one.id for one in names) - {one.id for one in names if one.lineno < line} - given
 
 
@@ -222,7 +222,7 @@ def tensors(spot: Spot) -> dict[str, list[int]]:
         name: value[0]
         for name, value in spot.scope.items()
         if isinstance(value, list) and value and isinstance(value[0], list)
-        and _ROOT.split(name)[0] not in bound_below(spot.place.source, spot.place.span.line)
+        and _ROOT.split(name)[0] not in bound_below(spot.place.source, spot.place.line)
     }  # fmt: skip
 
 

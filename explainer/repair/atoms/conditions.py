@@ -11,7 +11,7 @@ from explainer.repair.atoms.common import expressions, integers, statement_of, t
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.repair.uses import uses
-from explainer.source import called, loaded
+from explainer.source import called, loaded, walked
 
 _OTHER = {ast.Eq: ("!=",), ast.NotEq: ("==",), ast.Is: ("is not",), ast.IsNot: ("is",), ast.In: ("not in",),
           ast.NotIn: ("in",), ast.Lt: ("<=", ">="), ast.LtE: ("<", ">"), ast.Gt: (">=", "<="),
@@ -70,9 +70,9 @@ def _put_in(scope: ast.AST, name: str, asked: ast.expr) -> list[ast.expr]:
     But for those that `asked` chooses: what is looked for there is what gives way.
     """
     found = []
-    for one in ast.walk(scope):
+    for one in walked(scope):
         target = one.targets[0] if isinstance(one, ast.Assign) else None
-        if isinstance(one, (ast.Assign, ast.Call)) and any(each is asked for each in ast.walk(one)):
+        if isinstance(one, (ast.Assign, ast.Call)) and any(each is asked for each in walked(one)):
             continue
         if isinstance(one, ast.Assign) and isinstance(target, ast.Subscript) and ast.unparse(target.value) == name:
             found.append(one.value)
@@ -90,7 +90,7 @@ def guard(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     statement = statement_of(spot, spot.place.node) if spot.role in ("bound", "built", "given", "slice") else None
     if statement is None:
         return
-    for choice in (spot.place.source.parent_of(statement), *ast.walk(statement)):
+    for choice in (spot.place.source.parent_of(statement), *walked(statement)):
         if not isinstance(choice, (ast.If, ast.IfExp)):
             continue
         tests = choice.test.values if isinstance(choice.test, ast.BoolOp) else [choice.test]
@@ -98,7 +98,7 @@ def guard(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             continue
         equal = isinstance(tests[0].ops[0], ast.Eq)  # type: ignore[attr-defined]
         made = choice.orelse if equal else choice.body
-        layers = [one for part in (made if isinstance(made, list) else [made]) for one in ast.walk(part)
+        layers = [one for part in (made if isinstance(made, list) else [made]) for one in walked(part)
                   if isinstance(one, ast.Call)]  # fmt: skip
         for other in _unasked(spot, evidence, layers, loaded(choice.test)):
             added = f"{other[0]} {'==' if equal else '!='} {other[1]}"

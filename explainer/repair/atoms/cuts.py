@@ -25,7 +25,7 @@ from explainer.repair.atoms.common import (
 from explainer.repair.offer import Offer
 from explainer.repair.settings import settings
 from explainer.repair.spots import Spot, scope_at
-from explainer.source import of_self, stored
+from explainer.source import of_self, stored, walked
 
 #: How many steps behind the failing call a cut is looked for, and how many a cut value is followed back to where it was
 #: joined.
@@ -84,16 +84,16 @@ def _square(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 def _made_once(spot: Spot, node: ast.AST) -> bool:
     """Whether a tensor is an attribute, or a name of the file's top that a function reads."""
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     if function is None or not isinstance(node, ast.Name):
         return of_self(node)
-    return node.id not in stored(function) | {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)}
+    return node.id not in stored(function) | {one.arg for one in walked(function) if isinstance(one, ast.arg)}
 
 
 def _read_again(spot: Spot, node: ast.expr) -> list[ast.expr]:
     """Where a function reads the same again, further down."""
     function, same = spot.place.source.function_at(node.lineno), ast.unparse(node)
-    every = ast.walk(function) if function is not None else ()
+    every = walked(function) if function is not None else ()
     return [one for one in every if isinstance(one, ast.expr) and isinstance(one, type(node))
             and one.lineno > node.lineno and ast.unparse(one) == same]  # fmt: skip
 

@@ -10,7 +10,7 @@ from explainer.edits.evidence import Evidence
 from explainer.repair.atoms.common import calls, integer, integers, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called, of_self
+from explainer.source import called, of_self, walked
 
 #: What draws whole numbers, and what a message says where one of them was too large for what it indexes.
 _DRAWING = ("randint", "randrange", "integers")
@@ -39,16 +39,16 @@ def end_of(node: ast.AST) -> ast.expr | None:
 
 def chosen(end: ast.expr, evidence: Evidence) -> bool:
     """Whether what is drawn are places among what the program holds, and no data: it asks how much there is."""
-    kept = any(map(of_self, ast.walk(end)))
+    kept = any(map(of_self, walked(end)))
     indexes = evidence.crash is not None and evidence.crash.function in _INDEXING
     return asks_how_much(end) or (kept and indexes)
 
 
 def _read(spot: Spot, draw: ast.AST, most: int) -> Sequence[str]:
     """The numbers below an end that the function reads elsewhere than in the draw, those that it reads last first."""
-    function = spot.place.source.function_at(spot.place.span.line)
-    inner = {id(one) for one in ast.walk(draw)}
-    read = [one for one in ast.walk(function) if id(one) not in inner] if function is not None else []
+    function = spot.place.source.function_at(spot.place.line)
+    inner = {id(one) for one in walked(draw)}
+    read = [one for one in walked(function) if id(one) not in inner] if function is not None else []
     lines = {ast.unparse(one): one.lineno for one in read if isinstance(one, (ast.Name, ast.Attribute))}
     found = [name for name, value in integers(spot).items() if name in lines and 0 < value < most]
     return sorted(found, key=lambda name: -lines[name])[:_MOST]

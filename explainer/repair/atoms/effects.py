@@ -12,7 +12,7 @@ from explainer.frozen import replace
 from explainer.repair.atoms.common import row_of, statement_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import Source, called
+from explainer.source import Source, called, walked
 
 #: Methods of tensors that change nothing and hand back another; those that also modules have change a module.
 _PURE = ("detach", "view", "reshape", "unsqueeze", "squeeze", "transpose", "permute", "flatten", "contiguous", "clone",
@@ -83,8 +83,8 @@ def level(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """
     yield from _under_condition(spot)
     source = spot.place.source
-    scope = source.scope_at(spot.place.span.line) if spot.role in ("crash", "caller", "returned") else None
-    for loop in ast.walk(scope) if scope is not None else ():
+    scope = source.scope_at(spot.place.line) if spot.role in ("crash", "caller", "returned") else None
+    for loop in walked(scope) if scope is not None else ():
         if not isinstance(loop, _LOOPS) or loop.orelse:
             continue
         last, block = loop.body[-1], source.block_of(loop)
@@ -116,7 +116,7 @@ def _under_condition(spot: Spot) -> Iterator[Offer]:
 
 
 def _trains(statement: ast.stmt) -> bool:
-    return any(isinstance(one, ast.Call) and called(one) in _TRAINING for one in ast.walk(statement))
+    return any(isinstance(one, ast.Call) and called(one) in _TRAINING for one in walked(statement))
 
 
 def _without(source: Source, loop: ast.For | ast.While, last: ast.stmt) -> str:

@@ -12,7 +12,7 @@ from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import expressions, row_of, statement_of
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called, holds, stored
+from explainer.source import called, holds, stored, walked
 
 _KEEPING = ("append", "add", "extend", "put", "update", "setdefault", "appendleft")
 #: What makes several views of one tensor at once.
@@ -56,12 +56,12 @@ def severed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 def recorded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`@torch.no_grad()` above a function on the way taken off, `with torch.no_grad():` around a place on it undone."""
-    source, function = spot.place.source, spot.place.source.function_at(spot.place.span.line)
+    source, function = spot.place.source, spot.place.source.function_at(spot.place.line)
     for one in getattr(function, "decorator_list", ()):
         if _UNRECORDED.search(source.text(one)):
             yield Offer("recorded", spot, _from(one, function), source.text(function), "decorator", 0.0, one)  # type: ignore[arg-type]
-    for block in ast.walk(function) if function is not None else ():
-        off = isinstance(block, ast.With) and holds(block, spot.place.span.line) and len(block.items) == 1
+    for block in walked(function) if function is not None else ():
+        off = isinstance(block, ast.With) and holds(block, spot.place.line) and len(block.items) == 1
         if isinstance(block, ast.With) and off and _UNRECORDED.search(source.text(block.items[0].context_expr)):
             body = source.lines[block.body[0].lineno - 1 : block.end_lineno]
             text = textwrap.indent(textwrap.dedent("\n".join(body)), " " * block.col_offset).lstrip()
@@ -79,7 +79,7 @@ def unrecorded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     if not calls_own or not isinstance(statement, ast.Assign) or "call numpy()" not in evidence.message:
         return
     function = spot.place.source.function_at(statement.lineno)
-    if any(frame.place.source.function_at(frame.place.span.line) is function for frame in evidence.frames):
+    if any(frame.place.source.function_at(frame.place.line) is function for frame in evidence.frames):
         return  # there the failing statements are: cut off is what they are given
     head, text = " " * statement.col_offset, spot.place.source.text(statement)
     inner = textwrap.indent(text, "    ").lstrip()
@@ -88,11 +88,11 @@ def unrecorded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 def _whole_function(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`@torch.no_grad()` above a function in which nothing is to be learned."""
-    source, function = spot.place.source, spot.place.source.function_at(spot.place.span.line)
+    source, function = spot.place.source, spot.place.source.function_at(spot.place.line)
     marks = map(source.text, getattr(function, "decorator_list", ()))
     if not isinstance(function, ast.FunctionDef) or any(map(_UNRECORDED.search, marks)):
         return
-    calls = [one.func for one in ast.walk(function) if isinstance(one, ast.Call)]
+    calls = [one.func for one in walked(function) if isinstance(one, ast.Call)]
     methods = [one for one in calls if isinstance(one, ast.Attribute)]
     evaluates = any(one.attr == "eval" for one in methods)
     filled = {source.text(one.value) for one in methods if one.attr.endswith("_")}
@@ -126,7 +126,7 @@ def _as_beside(spot: Spot, node: ast.expr, method: str) -> float | None:
     outer = statement_of(spot, node)
     function = source.function_at(node.lineno)
     handed = within and isinstance(outer, ast.Return) and function is not None
-    return 0.0 if handed and any(_has(one, method) for one in ast.walk(function)) else None  # type: ignore[arg-type]
+    return 0.0 if handed and any(_has(one, method) for one in walked(function)) else None  # type: ignore[arg-type]
 
 
 def _kept(spot: Spot, node: ast.expr) -> float | None:
@@ -151,7 +151,7 @@ def _carried(spot: Spot, statement: ast.Assign, names: set[str]) -> bool:
         loop = spot.place.source.parent_of(loop)
     if not isinstance(loop, (ast.For, ast.While)):
         return isinstance(loop, ast.Module)
-    reads = [one for one in ast.walk(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+    reads = [one for one in walked(loop) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
     return any(one.id in names and one.lineno <= statement.lineno for one in reads)
 
 

@@ -15,7 +15,7 @@ from explainer.repair.atoms.common import calls, expressions, integer, integers,
 from explainer.repair.atoms.signatures import lacking, optional
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot, scope_at
-from explainer.source import loaded, with_argument
+from explainer.source import loaded, walked, with_argument
 
 #: How many numbers of the caller's are tried.
 _MOST = 2
@@ -26,7 +26,7 @@ def handed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
     So is the size of the batch at hand for a state that was always made for a full one: `init()` -> `init(n)`.
     """
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     made = evidence.calls_of(function.name) if isinstance(function, ast.FunctionDef) else []
     if not isinstance(function, ast.FunctionDef) or len(made) != 1 or not _is_plain(function.args):
         return
@@ -69,7 +69,7 @@ def _batches(spot: Spot, evidence: Evidence, function: ast.FunctionDef, caller: 
         value = integer(spot, node) if isinstance(node, (ast.Name, ast.Attribute)) else None
         if value not in sizes or loaded(node) & given or "n" in loaded(function):
             continue
-        again = [one for one in ast.walk(function) if one is not node and ast.dump(one) == ast.dump(node)]
+        again = [one for one in walked(function) if one is not node and ast.dump(one) == ast.dump(node)]
         for goal in sorted(sizes - {value, 0, 1}):
             for at, size in enumerate(itertools.islice(measured(caller, goal), _MOST)):
                 more = _handed_on(spot.place.source, function, caller.place, "n", size)

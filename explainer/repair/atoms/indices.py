@@ -12,7 +12,7 @@ from explainer.repair.atoms.arguments import replaced
 from explainer.repair.atoms.common import expressions, integers, row_of, shape_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot, statement_around
-from explainer.source import called, loaded, stored
+from explainer.source import called, loaded, stored, walked
 
 _PARTS = re.compile(
     r"tuple|return_types|has no attribute|must be Tensor|not (?:a )?[Tt]ensor|unsupported operand|'list'|list ind|"
@@ -35,10 +35,10 @@ def unflattened(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """
     if not _BEYOND.search(evidence.message):
         return
-    function = spot.place.source.scope_at(spot.place.span.line)
+    function = spot.place.source.scope_at(spot.place.line)
     for node in expressions(spot):
         if isinstance(node, ast.Name) and _reads_at(spot, node):
-            others = [one for one in ast.walk(function) if isinstance(one, ast.Name)
+            others = [one for one in walked(function) if isinstance(one, ast.Name)
                       and one.id == node.id and one is not node and _reads_at(spot, one)]  # fmt: skip
             for at, new in enumerate(_halves(spot, function, node.id)):
                 yield Offer("unflattened", spot, node, new, "split", 0.2 * at)
@@ -59,7 +59,7 @@ def _reads_at(spot: Spot, node: ast.AST) -> bool:
 def _halves(spot: Spot, function: ast.AST, name: str) -> list[str]:
     """The quotient of a place where the function takes its remainder, and the other way round; else both."""
     found = []
-    for one in ast.walk(function):
+    for one in walked(function):
         if isinstance(one, ast.BinOp) and isinstance(one.left, ast.Name) and one.left.id == name:
             if isinstance(one.op, (ast.Mod, ast.FloorDiv)):
                 found.append(f"{name} {'//' if isinstance(one.op, ast.Mod) else '%'} {_operand(spot, one.right)}")
@@ -76,8 +76,8 @@ def _operand(spot: Spot, node: ast.expr) -> str:
 
 def _flattened(spot: Spot, node: ast.expr) -> Iterator[str]:
     """The named tables of which places are picked once they are one row."""
-    picks = any(isinstance(one, ast.Call) and called(one) in _PICKS for one in ast.walk(node))
-    for one in ast.walk(node) if picks else ():
+    picks = any(isinstance(one, ast.Call) and called(one) in _PICKS for one in walked(node))
+    for one in walked(node) if picks else ():
         owner = one.func.value if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) else None
         if isinstance(owner, (ast.Name, ast.Attribute)) and called(one) in _FLAT:  # type: ignore[arg-type]
             yield text(spot, owner)
@@ -100,7 +100,7 @@ def paired(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 and isinstance(beside, ast.Name)
                 and len(shape_of(spot, row, evidence) or ()) == 1
             ):
-                names = [(one, f"{one.id}[kept]") for one in ast.walk(statement.value)
+                names = [(one, f"{one.id}[kept]") for one in walked(statement.value)
                          if isinstance(one, ast.Name) and one.id in (row.id, beside.id)]  # fmt: skip
                 head = f"kept = {row.id} < {text(spot, width)}\n{' ' * statement.col_offset}"
                 yield Offer("paired", spot, row_of([statement]), head + replaced(spot, statement, names), "inside")
@@ -125,8 +125,8 @@ def state(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 def _is_state(spot: Spot, name: str) -> bool:
     """Whether a name stands for a tuple that a call handed back behind its output, as an LSTM does its state."""
-    function = spot.place.source.function_at(spot.place.span.line)
-    rows = [one for one in ast.walk(function) if isinstance(one, ast.Assign)] if function is not None else []
+    function = spot.place.source.function_at(spot.place.line)
+    rows = [one for one in walked(function) if isinstance(one, ast.Assign)] if function is not None else []
     behind = [one.targets[0].elts[1:] for one in rows if isinstance(one.targets[0], ast.Tuple)]
     named = any(isinstance(part, ast.Name) and part.id == name for row in behind for part in row)
     return named and spot.scope.get(f"type({name})") == "sequence"

@@ -24,7 +24,7 @@ from explainer.repair.atoms.common import (
 )
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot, spots
-from explainer.source import Function, called
+from explainer.source import Function, called, walked
 
 #: Of how many steps layers leave one.
 _FACTORS = range(2, 17)
@@ -60,7 +60,7 @@ def _lengths(spot: Spot, lengths: Operand, evidence: Evidence) -> Iterator[ast.e
 
 def _computes(spot: Spot) -> bool:
     """Whether a place works lengths out: as they were first made, they count what came in."""
-    return any(isinstance(one, ast.BinOp) for one in ast.walk(spot.place.statement().node))
+    return any(isinstance(one, ast.BinOp) for one in walked(spot.place.statement().node))
 
 
 def _beside(spot: Spot, node: ast.AST, lengths: Operand, evidence: Evidence) -> bool:
@@ -143,8 +143,8 @@ def _masks(spot: Spot, evidence: Evidence) -> Iterator[tuple[ast.expr, int]]:
 
 def _leads(spot: Spot, name: str) -> bool:
     """Whether what a name stands for is put in front, where the function of a place joins it: `cat([name, x])`."""
-    function = spot.place.source.function_at(spot.place.span.line)
-    nodes = ast.walk(function) if function is not None else ()
+    function = spot.place.source.function_at(spot.place.line)
+    nodes = walked(function) if function is not None else ()
     given = [one.args[0] for one in nodes if isinstance(one, ast.Call) and called(one) == "cat" and one.args]
     firsts = [one.elts[0] for one in given if isinstance(one, (ast.List, ast.Tuple)) and one.elts]
     return any(isinstance(one, ast.Name) and one.id == name for one in firsts)
@@ -152,7 +152,7 @@ def _leads(spot: Spot, name: str) -> bool:
 
 def trimmed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`return x` -> `return x[:self.n]` in a function that fills `x` up to `self.n`, and leaves a longer one."""
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     if not returned(spot) or function is None or not ragged(evidence):
         return
     for filled, full, dimension in _missing(spot, function):
@@ -164,7 +164,7 @@ def trimmed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 def _missing(spot: Spot, function: Function) -> Iterator[tuple[str, str, int]]:
     """What a function fills up, to which length, in which dimension: `n - len(x)` is missing."""
-    nodes = list(ast.walk(function))
+    nodes = list(walked(function))
     if not any((isinstance(one, ast.Call) and called(one) in _FILLING) or _repeated(one) for one in nodes):
         return
     for one in nodes:
@@ -203,7 +203,7 @@ def lengthened(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     What a tensor is made of is filled up as a list: `torch.tensor(ids + [0] * (n - len(ids)))`. All that was cut to the
     same size, and is returned together, is filled up together.
     """
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     filling = function is not None and any(_missing(spot, function))
     if not returned(spot) or function is None or filling or not ragged(evidence):
         return
@@ -217,7 +217,7 @@ def _cut_to(spot: Spot, function: Function, evidence: Evidence) -> dict[str, set
     """The sizes to which a function cuts something, where the longest samples have them, and what it cuts so."""
     longest = max(size for shape, _ in evidence.crash.before for size in shape)  # type: ignore[union-attr]
     found: dict[str, set[str]] = {}
-    for one in ast.walk(function):
+    for one in walked(function):
         full = _length_of(one, spot) if isinstance(one, ast.Subscript) else None
         if not isinstance(one, ast.Subscript) or full is None or integer(spot, full) not in (longest, None):
             continue
@@ -280,5 +280,5 @@ def facing(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def fills(offer: Offer) -> bool:
     """Whether an offer changes how much something is filled up by: `n - len(x)`, or what is computed of that."""
     around = itertools.takewhile(lambda one: isinstance(one, ast.expr), offer.place.source.up_from(offer.node))
-    inner = [*around, *ast.walk(offer.node)]
+    inner = [*around, *walked(offer.node)]
     return any(isinstance(one, ast.BinOp) and isinstance(one.op, ast.Sub) and _measured(one.right) for one in inner)

@@ -14,7 +14,7 @@ from explainer.repair.atoms.common import calls, row_of
 from explainer.repair.offer import Offer
 from explainer.repair.siblings import alike, renamed
 from explainer.repair.spots import Spot, statement_around
-from explainer.source import Source, called, loaded, of_self, stored
+from explainer.source import Source, called, loaded, of_self, stored, walked
 
 #: How many statements above a call are looked at, and how many calls of one function.
 _ABOVE, _CALLS = 6, 4
@@ -105,7 +105,7 @@ def rebound(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 def _makers(spot: Spot, evidence: Evidence, name: str) -> list[Place]:
     """The functions of the program, called elsewhere, that hand back what a class (or function) makes."""
-    own = spot.place.source.function_at(spot.place.span.line)
+    own = spot.place.source.function_at(spot.place.line)
     functions = ((source, one) for source in evidence.sources_seen() if source.tree for one in source.tree.body)
     return [Place(source, one) for source, one in functions
             if isinstance(one, ast.FunctionDef) and one is not own and evidence.calls_of(one.name)
@@ -114,9 +114,9 @@ def _makers(spot: Spot, evidence: Evidence, name: str) -> list[Place]:
 
 def _handed_back(function: ast.FunctionDef) -> list[ast.Call]:
     """The calls whose results a function hands back, by a name or without."""
-    values = [one.value for one in ast.walk(function) if isinstance(one, ast.Return)]
+    values = [one.value for one in walked(function) if isinstance(one, ast.Return)]
     names = {one.id for one in values if isinstance(one, ast.Name)}
-    bound = [one.value for one in ast.walk(function) if isinstance(one, ast.Assign) and stored(one) & names]
+    bound = [one.value for one in walked(function) if isinstance(one, ast.Assign) and stored(one) & names]
     return [one for one in [*values, *bound] if isinstance(one, ast.Call)]
 
 
@@ -147,7 +147,7 @@ def _makings(evidence: Evidence, name: str) -> Iterator[tuple[Source, ast.Call]]
 def _done(spot: Spot, statement: ast.stmt, names: Mapping[str, str], other: Place) -> Iterator[Offer]:
     """The statements above another call that do something with its objects, where nothing of the kind is done above."""
     source = spot.place.source
-    with_it = [one for above in _above(source, statement) for one in ast.walk(above) if isinstance(one, ast.Call)]
+    with_it = [one for above in _above(source, statement) for one in walked(above) if isinstance(one, ast.Call)]
     done = {called(one) for one in with_it if loaded(one) & set(names.values())}
     for above in _above(other.source, statement_around(other)):
         if not isinstance(above, ast.Expr) or not isinstance(above.value, ast.Call) or called(above.value) in done:

@@ -24,7 +24,7 @@ from explainer.repair.atoms.common import (
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
 from explainer.replay.recorders.taint import literals, value_of
-from explainer.source import Source, called, loaded, stored
+from explainer.source import Source, called, loaded, stored, walked
 
 _MOST = 8
 #: How far steps and layers are looked at for trees; how large a literal may become, and how many sizes it may make.
@@ -90,7 +90,7 @@ def _counted_along(spot: Spot, node: ast.expr, value: int) -> list[ast.expr]:
     owner = ast.unparse(along) if along is not None else ""
     names = stored(statement) if isinstance(statement, ast.Assign) and owner else set()
     below = [one for one in source.block_of(statement) if one.lineno > node.lineno and names & loaded(one)]
-    calls = [one for each in below for one in ast.walk(each) if isinstance(one, ast.Call) and called(one) == "size"]
+    calls = [one for each in below for one in walked(each) if isinstance(one, ast.Call) and called(one) == "size"]
     return [one.args[0] for one in calls if one.args and number(one.args[0]) == value
             and isinstance(one.func, ast.Attribute) and ast.unparse(one.func.value) == owner]  # fmt: skip
 

@@ -27,7 +27,7 @@ from explainer.repair.atoms.common import (
 )
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import Source, called, loaded, of_self, stored
+from explainer.source import Source, called, loaded, of_self, stored, walked
 
 _MOST, _DERIVED = 8, 4
 #: What it is worth that a number is the same field, of another object.
@@ -44,7 +44,7 @@ _OF_SIZES = (ast.Mult, ast.Add, ast.Sub, ast.FloorDiv)
 def name(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`self.u2(y, s1)` -> `self.u2(y, s0)`: another tensor that has a name there, those that nothing reads first."""
     known = {text: shape for text, shape in tensors(spot).items() if text.isidentifier()}
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     read = loaded(function) if function is not None else set()
     for node in expressions(spot):
         if not isinstance(node, ast.Name):
@@ -68,7 +68,7 @@ def whole(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
     The two may be worth the same in the call that was recorded, and differ in the one that failed.
     """
-    scopes = spot.place.source.functions_around(spot.place.span.line)
+    scopes = spot.place.source.functions_around(spot.place.line)
     for node in expressions(spot) if scopes else ():
         plain = isinstance(node, (ast.Name, ast.Attribute)) and not is_called(spot, node)
         if (plain or isinstance(node, ast.BinOp)) and not _inside(spot, node) and not _decides(spot, node):
@@ -88,7 +88,7 @@ def _wholes(spot: Spot, scope: ast.AST, node: ast.expr) -> list[str]:
         target = above.targets[0] if isinstance(above, ast.Assign) and above.lineno < node.lineno else None
         if isinstance(target, ast.Name):
             found.append(target.id)
-        elif isinstance(node, ast.Name) and all(each is not node for each in ast.walk(one)):
+        elif isinstance(node, ast.Name) and all(each is not node for each in walked(one)):
             found.append(source.text(one))
     return list(dict.fromkeys(found))[:_DERIVED]
 
@@ -96,7 +96,7 @@ def _wholes(spot: Spot, scope: ast.AST, node: ast.expr) -> list[str]:
 @functools.lru_cache(256)
 def _sums(scope: ast.AST) -> tuple[ast.BinOp, ...]:
     """The products, sums and quotients of a function."""
-    return tuple(one for one in ast.walk(scope) if isinstance(one, ast.BinOp) and isinstance(one.op, _OF_SIZES))
+    return tuple(one for one in walked(scope) if isinstance(one, ast.BinOp) and isinstance(one.op, _OF_SIZES))
 
 
 def size(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -149,7 +149,7 @@ def _given_beside(spot: Spot, node: ast.expr) -> set[str]:
     if not isinstance(call, ast.Call):
         return set()
     at = next((at for at, one in enumerate(call.args) if one is node), None)
-    every = ast.walk(source.scope_at(call.lineno))
+    every = walked(source.scope_at(call.lineno))
     alike = [one for one in every if isinstance(one, ast.Call) and one is not call and called(one) == called(call)
              and ast.unparse(one.func) == ast.unparse(call.func)]  # fmt: skip
     given = [
@@ -183,7 +183,7 @@ def _by_stage(spot: Spot, node: ast.AST, evidence: Evidence) -> Iterator[tuple[s
     if not halves or not isinstance(node, (ast.Name, ast.Attribute)):
         return
     line, scope = node.lineno, spot.place.source.scope_at(node.lineno)
-    loops = [one for one in ast.walk(scope) if isinstance(one, ast.For) and one.lineno < line <= (one.end_lineno or 0)]
+    loops = [one for one in walked(scope) if isinstance(one, ast.For) and one.lineno < line <= (one.end_lineno or 0)]
     for loop in loops:
         name = _counter(loop) if not stored(loop) & loaded(node) else ""
         weight = _STAGED if f"2 ** {name}" in ast.unparse(loop) else 0.1
@@ -202,8 +202,8 @@ def _counter(loop: ast.For) -> str:
 
 def _properties(spot: Spot, node: ast.AST) -> list[str]:
     """`self.act_dim` for `self.n_joints`: what the same class works out of its numbers and has as a property."""
-    owner = spot.place.source.class_at(spot.place.span.line)
-    function = spot.place.source.function_at(spot.place.span.line)
+    owner = spot.place.source.class_at(spot.place.line)
+    function = spot.place.source.function_at(spot.place.line)
     rows = owner.body if owner is not None else []
     found = [one.name for one in rows if isinstance(one, ast.FunctionDef) and one is not function
              and any("property" in ast.unparse(each) for each in one.decorator_list)]  # fmt: skip
@@ -235,8 +235,8 @@ def _strange(text: str, node: ast.AST, known: Mapping[str, int], evidence: Evide
 
 def measure(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`n += g["edges"].size(1)` -> `n += g["x"].size(0)`: another size that the same function reads."""
-    function = spot.place.source.function_at(spot.place.span.line)
-    known = [one for one in ast.walk(function) if _measures(one)] if function is not None else []
+    function = spot.place.source.function_at(spot.place.line)
+    known = [one for one in walked(function) if _measures(one)] if function is not None else []
     texts = list(dict.fromkeys(spot.place.source.text(one) for one in known))
     for node in expressions(spot):
         own = spot.place.source.text(node) if _measures(node) else None
@@ -270,9 +270,9 @@ def _undone(spot: Spot, node: ast.expr, one: str) -> bool:
 
 def _fields_beside(spot: Spot, node: ast.expr, function: ast.AST) -> list[str]:
     """`graph.count` beside `graph.edges.size(1)`: what the function reads of the same object, and does not call."""
-    roots = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    own = [ast.unparse(one) for one in ast.walk(node) if isinstance(one, ast.Attribute)]
-    read = [one for one in ast.walk(function) if isinstance(one, ast.expr) and _is_field(spot, one)]
+    roots = {one.id for one in walked(node) if isinstance(one, ast.Name)}
+    own = [ast.unparse(one) for one in walked(node) if isinstance(one, ast.Attribute)]
+    read = [one for one in walked(function) if isinstance(one, ast.expr) and _is_field(spot, one)]
     found = dict.fromkeys(ast.unparse(one) for one in read if ast.unparse(one).partition(".")[0] in roots - {"self"})
     return [one for one in found if one not in own and not isinstance(spot.scope.get(one), list)][:_DERIVED]
 
@@ -296,10 +296,10 @@ def _listed_beside(spot: Spot, node: ast.AST) -> list[str]:
     """
     one = node.args[0] if isinstance(node, ast.Call) and node.args and called(node) in ("len", "sum") else None
     one = one.generators[0].iter if isinstance(one, (ast.GeneratorExp, ast.ListComp)) else one
-    owner = spot.place.source.class_at(spot.place.span.line)
+    owner = spot.place.source.class_at(spot.place.line)
     if owner is None or not isinstance(one, ast.Attribute) or not of_self(one):
         return []
-    rows = [part for part in ast.walk(owner) if isinstance(part, (ast.Assign, ast.AnnAssign))]
+    rows = [part for part in walked(owner) if isinstance(part, (ast.Assign, ast.AnnAssign))]
     listed = [part for part in rows if isinstance(part.value, _CONTAINERS)
               or (isinstance(part, ast.AnnAssign) and _LISTS.match(ast.unparse(part.annotation)))]  # fmt: skip
     names = [getattr(target, "attr", getattr(target, "id", "")) for part in listed for target in targets_of(part)]
@@ -317,7 +317,7 @@ def _masks(spot: Spot, node: ast.AST) -> Iterator[str]:
 
 def field(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`n += g.num_edges` -> `n += g.num_nodes`: another field of the same object that the function reads."""
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     for node in expressions(spot) if function is not None else ():
         own = ast.unparse(node) if _is_field(spot, node) else ""
         if not own or _inside(spot, node) or own in spot.scope:
@@ -325,7 +325,7 @@ def field(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         if (other := ENDS.get(node.attr)) is not None:  # type: ignore[attr-defined]
             yield Offer("field", spot, node, f"{ast.unparse(node.value)}.{other}", "end", -0.4)  # type: ignore[attr-defined]
         known = {*spot.scope, *(ast.unparse(one) for one in expressions(spot))}  # what is read there is not meant twice
-        read = dict.fromkeys(ast.unparse(one) for one in ast.walk(function) if _is_field(spot, one))  # type: ignore[arg-type]
+        read = dict.fromkeys(ast.unparse(one) for one in walked(function) if _is_field(spot, one))  # type: ignore[arg-type]
         others = [one for one in read if one not in known and not _apart(one, node)]
         yield from (Offer("field", spot, node, one, "field", 0.1 * at) for at, one in enumerate(others[:_DERIVED]))
 

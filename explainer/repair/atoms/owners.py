@@ -12,7 +12,7 @@ from explainer.edits.lines import indentation
 from explainer.repair.atoms.common import calls, row_of, statement_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called, of_self
+from explainer.source import called, of_self, walked
 
 #: Methods by which a module changes where its tensors lie, or their dtypes.
 _MOVES, _CASTS = ("to", "cpu", "cuda"), ("to", "half", "bfloat16", "float", "double")
@@ -63,14 +63,14 @@ def _alone(spot: Spot, node: ast.AST) -> bool:
 
 
 def _parameters(spot: Spot) -> set[str]:
-    function = spot.place.source.function_at(spot.place.span.line)
-    return {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} if function is not None else set()
+    function = spot.place.source.function_at(spot.place.line)
+    return {one.arg for one in walked(function.args) if isinstance(one, ast.arg)} if function is not None else set()
 
 
 def shared(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`kind = options.pop("kind")` behind `options = dict(options)`: who gave the options may give them again."""
     statement = spot.place.statement().node
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     given = {one.arg for one in function.args.args} if function is not None else set()
     for call in calls(spot):
         owner = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr in _CHANGES else None
@@ -85,7 +85,7 @@ def shared(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def registered(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`self.table = sines(n)` -> `self.register_buffer("table", sines(n))`: a tensor that goes with its module."""
     statement = statement_of(spot, spot.place.node)
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     if function is None or function.name != "__init__" or not isinstance(statement, ast.Assign):
         return
     if _is_plain(spot, statement) and is_made(statement.value):
@@ -144,5 +144,5 @@ def _for_the_next(spot: Spot, call: ast.Call, stated: ast.AST) -> Iterator[Offer
 
 def _of_meta(call: ast.Call) -> bool:
     """Whether a call asks for the meta device, or for one that its source does not tell."""
-    names = [one.value for one in ast.walk(call) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    names = [one.value for one in walked(call) if isinstance(one, ast.Constant) and isinstance(one.value, str)]
     return called(call) in _DEVICES and bool(call.args) and ("meta" in names or not names)

@@ -13,7 +13,7 @@ from explainer.edits.evidence import Evidence
 from explainer.repair.atoms.common import expressions, is_called, is_value, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import Source, called, loaded, stored
+from explainer.source import Source, called, loaded, stored, walked
 
 #: What something that is fitted to a value does to it where the program does not say.
 _APPLIES = "transform"
@@ -48,8 +48,8 @@ def relabelled(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
 def _tables(spot: Spot) -> list[str]:
     """The names above in the function that new numbers are looked up in: `local[nodes] = torch.arange(len(nodes))`."""
-    line, scope = spot.place.span.line, spot.place.source.function_at(spot.place.span.line)
-    writes = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and one.lineno < line] if scope else []
+    line, scope = spot.place.line, spot.place.source.function_at(spot.place.line)
+    writes = [one for one in walked(scope) if isinstance(one, ast.Assign) and one.lineno < line] if scope else []
     numbered = [one.targets[0] for one in writes if isinstance(one.value, ast.Call) and called(one.value) == "arange"]
     tables = [one.value for one in numbered if isinstance(one, ast.Subscript) and not isinstance(one.slice, ast.Slice)]
     return list(dict.fromkeys(one.id for one in tables if isinstance(one, ast.Name)))
@@ -57,11 +57,12 @@ def _tables(spot: Spot) -> list[str]:
 
 def _fitted(spot: Spot, evidence: Evidence, own: str) -> list[str]:
     """The methods of what was fitted to a value above that the program has for such a value."""
-    line, scope = spot.place.span.line, spot.place.source.scope_at(spot.place.span.line)
+    line, scope = spot.place.line, spot.place.source.scope_at(spot.place.line)
     found: list[str] = []
-    for one in ast.walk(scope) if scope is not None else ():
-        for call in (node for node in ast.walk(one) if isinstance(node, ast.Call) and _fits(node, own)):
-            if isinstance(one, (ast.Assign, ast.Expr)) and (one.end_lineno or line) < line:
+    statements = (one for one in walked(scope) if isinstance(one, (ast.Assign, ast.Expr))) if scope is not None else ()
+    for one in statements:
+        for call in (node for node in walked(one) if isinstance(node, ast.Call) and _fits(node, own)):
+            if (one.end_lineno or line) < line:
                 owner = one.targets[0] if isinstance(one, ast.Assign) else call.func.value  # type: ignore[attr-defined]
                 methods = _applied(evidence, call) if isinstance(owner, ast.Name) else []
                 found += [f"{ast.unparse(owner)}.{name}" for name in methods]
@@ -70,8 +71,8 @@ def _fitted(spot: Spot, evidence: Evidence, own: str) -> list[str]:
 
 def _fits(call: ast.Call, own: str) -> bool:
     """Whether a call fits an object to a value: `Encoder().fit(raw)`."""
-    given = [ast.unparse(one) for one in call.args[:1]]
-    return isinstance(call.func, ast.Attribute) and call.func.attr == "fit" and given == [own]
+    fits = isinstance(call.func, ast.Attribute) and call.func.attr == "fit"
+    return fits and [ast.unparse(one) for one in call.args[:1]] == [own]
 
 
 def _applied(evidence: Evidence, call: ast.Call) -> list[str]:
@@ -94,7 +95,7 @@ def _takes(function: ast.FunctionDef) -> int:
 
 def _uncalled(spot: Spot, evidence: Evidence) -> list[str]:
     """The functions of one value that a place's class or file defines, or imports, and the program reads nowhere."""
-    source, line = spot.place.source, spot.place.span.line
+    source, line = spot.place.source, spot.place.line
     own, owner = source.function_at(line), source.class_at(line)
     found = [(home, one) for home, one in _unread(tuple(evidence.sources_seen())) if one is not own]
     methods = [f"self.{one.name}" for _, one in found if owner is not None and one in owner.body]
@@ -155,7 +156,7 @@ def _has(spot: Spot, node: ast.Name, other: str) -> bool:
 def _made_of(spot: Spot, node: ast.Name) -> list[str]:
     """The names that were given values made of a name's, above in its function or file, the last first."""
     scope = spot.place.source.scope_at(node.lineno)
-    above = [one for one in ast.walk(scope) if isinstance(one, ast.Assign) and (one.end_lineno or 0) < node.lineno]
+    above = [one for one in walked(scope) if isinstance(one, ast.Assign) and (one.end_lineno or 0) < node.lineno]
     made = [one for one in above if isinstance(one.value, ast.Call) and node.id in loaded(one.value)]
     names = [name for one in reversed(made) for name in sorted(stored(one)) if name != node.id]
     names.sort(key=lambda name: not name.startswith(node.id))

@@ -11,7 +11,7 @@ from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import calls, shape_of
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called, loaded, stored
+from explainer.source import called, loaded, stored, walked
 
 #: How many times as many rows there may be.
 _TIMES = range(2, 9)
@@ -47,10 +47,10 @@ def _offers(spot: Spot, node: ast.expr, times: int, rank: int, makers: set[str])
 def _makers(spot: Spot, node: ast.expr) -> set[str]:
     """What is called on the way from the values of a function's names to one of them."""
     function = spot.place.source.scope_at(node.lineno)
-    made = [one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno < node.lineno]
+    made = [one for one in walked(function) if isinstance(one, ast.Assign) and one.lineno < node.lineno]
     names, found = loaded(node), set[str]()
     for one in sorted(made, key=lambda statement: -statement.lineno):
         if stored(one) & names:
             names |= loaded(one.value)
-            found |= {called(inner) for inner in ast.walk(one.value) if isinstance(inner, ast.Call)}
+            found |= {called(inner) for inner in walked(one.value) if isinstance(inner, ast.Call)}
     return found

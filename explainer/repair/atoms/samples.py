@@ -22,7 +22,7 @@ from explainer.repair.atoms.common import (
 )
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import Function, called
+from explainer.source import Function, called, walked
 
 _Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp
 #: What draws a whole number at random.
@@ -61,7 +61,7 @@ def subset(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     wide, sizes = tensors(spot), wanted(evidence)
     rows = {name[4:-1]: size for name, size in spot.scope.items() if name.startswith("len(") and type(size) is int}
     rows |= {name: shape[0] for name, shape in wide.items() if len(shape) == 1}
-    below = bound_below(spot.place.source, spot.place.span.line)
+    below = bound_below(spot.place.source, spot.place.line)
     for call in calls(spot):
         given = {text(spot, one) for one in call.args}  # none of which says what is taken of another
         for node in call.args:
@@ -98,14 +98,14 @@ def _comprehensions(spot: Spot) -> Iterator[tuple[_Comprehension, ast.comprehens
 
 def _empty_here(spot: Spot, evidence: Evidence) -> bool:
     """Whether a call at a place's line made something empty, and mostly something that is not."""
-    line = spot.place.source.file, spot.place.span.line
+    line = spot.place.source.file, spot.place.line
     odd = [one for one in evidence.steps if one.unlike is not None and 0 in one.shape and one.place is not None]
-    return any(0 not in one.unlike.shape and line == (one.place.source.file, one.place.span.line) for one in odd)  # type: ignore[union-attr]
+    return any(0 not in one.unlike.shape and line == (one.place.source.file, one.place.line) for one in odd)  # type: ignore[union-attr]
 
 
 def _cut_from(node: _Comprehension, row: ast.comprehension) -> int | None:
     """How many entries are cut off what a comprehension goes through: of no more than those nothing is left."""
-    cuts = [one for one in ast.walk(node.elt) if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Slice)
+    cuts = [one for one in walked(node.elt) if isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Slice)
             and isinstance(row.target, ast.Name) and ast.unparse(one.value) == row.target.id]  # fmt: skip
     ends = [(one.slice.lower, one.slice.upper) for one in cuts]  # type: ignore[attr-defined]
     numbers = [
@@ -119,18 +119,18 @@ def _cut_from(node: _Comprehension, row: ast.comprehension) -> int | None:
 def _sliced_to(spot: Spot, name: str) -> bool:
     """Whether a slice ends at a sum with a field: what it ends at is not read, and one sample more is whole."""
     source, getter = spot.place.source, _getter(spot)
-    nodes = list(ast.walk(getter)) if getter is not None else []
+    nodes = list(walked(getter)) if getter is not None else []
     ends = [one.upper for one in nodes if isinstance(one, ast.Slice) and one.upper is not None]
     bound = {end.id for end in ends if isinstance(end, ast.Name)}
     ends += [
         one.value for one in nodes if isinstance(one, ast.Assign) and bound & {source.text(t) for t in one.targets}
     ]
-    fields = [one for end in ends for one in ast.walk(end) if isinstance(one, ast.Attribute)]
+    fields = [one for end in ends for one in walked(end) if isinstance(one, ast.Attribute)]
     return any(_last(spot, one) == name.rpartition(".")[2] for one in fields)
 
 
 def _length(spot: Spot) -> bool:
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     return returned(spot) and getattr(function, "name", "") == "__len__"
 
 
@@ -143,13 +143,13 @@ def _end(spot: Spot) -> bool:
 
 def _sliced(spot: Spot, length: ast.Call) -> bool:
     """Whether it is the length of what `__getitem__` cuts its samples out of."""
-    nodes = ast.walk(_getter(spot) or ast.Module([], []))
+    nodes = walked(_getter(spot) or ast.Module([], []))
     cut = {_last(spot, one.value) for one in nodes if isinstance(one, ast.Subscript) and _holds_slice(one)}
     return len(length.args) == 1 and _last(spot, length.args[0]) in cut
 
 
 def _holds_slice(node: ast.Subscript) -> bool:
-    return any(isinstance(one, ast.Slice) for one in ast.walk(node.slice))
+    return any(isinstance(one, ast.Slice) for one in walked(node.slice))
 
 
 def _last(spot: Spot, node: ast.AST) -> str:
@@ -158,7 +158,7 @@ def _last(spot: Spot, node: ast.AST) -> str:
 
 
 def _getter(spot: Spot) -> ast.AST | None:
-    owner = spot.place.source.class_at(spot.place.span.line)
+    owner = spot.place.source.class_at(spot.place.line)
     return next((one for one in owner.body if getattr(one, "name", "") == "__getitem__"), None) if owner else None
 
 
@@ -190,14 +190,14 @@ def _within(spot: Spot, whole: ast.expr, inner: ast.expr, new: str) -> str:
 def _looked_ahead(spot: Spot) -> list[str]:
     """The fields that `__getitem__` adds to a place or counts to and an expression lacks, as they are named there."""
     source, getter = spot.place.source, _getter(spot)
-    function = source.function_at(spot.place.span.line)
-    given = {one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)} if function is not None else set()
-    sums = [one for one in ast.walk(getter) if isinstance(one, ast.BinOp)] if getter is not None else []
+    function = source.function_at(spot.place.line)
+    given = {one.arg for one in walked(function.args) if isinstance(one, ast.arg)} if function is not None else set()
+    sums = [one for one in walked(getter) if isinstance(one, ast.BinOp)] if getter is not None else []
     terms = [term for one in sums if isinstance(one.op, (ast.Add, ast.Sub)) for term in (one.left, one.right)]
-    ranges = [one for one in ast.walk(getter) if isinstance(one, ast.Call)] if getter is not None else []
+    ranges = [one for one in walked(getter) if isinstance(one, ast.Call)] if getter is not None else []
     terms += [end for one in ranges if called(one) == "range" for end in one.args]
     fields = [*(source.text(one) for one in terms if isinstance(one, ast.Attribute)), *_unread(spot)]
-    known = {_last(spot, one) for one in ast.walk(spot.place.node) if isinstance(one, (ast.Attribute, ast.Name))}
+    known = {_last(spot, one) for one in walked(spot.place.node) if isinstance(one, (ast.Attribute, ast.Name))}
     lacking = [
         name for name in dict.fromkeys(fields) if name.startswith("self.") and name.rpartition(".")[2] not in known
     ]
@@ -207,10 +207,10 @@ def _looked_ahead(spot: Spot) -> list[str]:
 def _unread(spot: Spot) -> Iterator[str]:
     """The fields that a class fills and its file reads nowhere: `self.horizon`, which was computed for something."""
     source = spot.place.source
-    owner = source.class_at(spot.place.span.line)
+    owner = source.class_at(spot.place.line)
     fields = [one for one in source.nodes() if isinstance(one, ast.Attribute)]
     read = {one.attr for one in fields if isinstance(one.ctx, ast.Load)}
-    for one in ast.walk(owner) if owner is not None else ():
+    for one in walked(owner) if owner is not None else ():
         if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store) and one.attr not in read:
             yield source.text(one)
 
@@ -220,7 +220,7 @@ def started(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
     All such draws of a function at once: those of the rows and of the columns.
     """
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     drawn = isinstance(spot.place.node, ast.Call) and called(spot.place.node) in _DRAWS
     if not ragged(evidence) or function is None or not drawn:
         return
@@ -236,8 +236,8 @@ def started(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def _room(spot: Spot, function: Function, statement: ast.stmt) -> Iterator[tuple[ast.expr, str]]:
     """The end of a draw by which a statement binds where something is cut out, and what leaves room for all of it."""
     names = {text(spot, one) for one in statement.targets} if isinstance(statement, ast.Assign) else set()
-    draws = [one for one in ast.walk(statement) if isinstance(one, ast.Call) and called(one) in _DRAWS and one.args]
-    ends = [one.upper for one in ast.walk(function) if isinstance(one, ast.Slice) and isinstance(one.upper, ast.BinOp)]
+    draws = [one for one in walked(statement) if isinstance(one, ast.Call) and called(one) in _DRAWS and one.args]
+    ends = [one.upper for one in walked(function) if isinstance(one, ast.Slice) and isinstance(one.upper, ast.BinOp)]
     for draw in draws[:1] if names else ():
         limit = draw.args[1] if len(draw.args) > 1 and not isinstance(draw.args[1], ast.Tuple) else draw.args[0]
         further = "" if ast.unparse(draw.func) in ("random.randint", "randint") else " + 1"
@@ -249,7 +249,7 @@ def _room(spot: Spot, function: Function, statement: ast.stmt) -> Iterator[tuple
 
 def widened(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`return image, label` -> `return image.expand(3, -1, -1), label`: one channel among samples of three."""
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     crash, count = evidence.crash, channels(evidence)
     if not returned(spot) or getattr(function, "name", "") != "__getitem__" or crash is None or count is None:
         return

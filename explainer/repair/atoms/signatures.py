@@ -13,7 +13,7 @@ from typing import Any
 from explainer.bindings import fields_of, only_value
 from explainer.dimensions import DIMENSIONS, MODULES
 from explainer.edits.evidence import Evidence
-from explainer.source import Source, called, of_self
+from explainer.source import Source, called, of_self, walked
 
 #: Where functions and layers of torch's are looked for by their last name.
 _PLACES = ("torch.nn", "torch.nn.functional", "torch.nn.utils.rnn", "torch.linalg", "torch")
@@ -85,7 +85,7 @@ def said(name: str, evidence: Evidence) -> list[str]:
         evidence.modes = {}
         for node in (node for source in evidence.sources_seen() for node in source.nodes()):
             if isinstance(node, ast.Compare):
-                constants = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
+                constants = (one.value for one in walked(node) if isinstance(one, ast.Constant))
                 texts = [one for one in constants if isinstance(one, str)]
                 for one in (node.left, *node.comparators):
                     if isinstance(one, (ast.Attribute, ast.Name)):

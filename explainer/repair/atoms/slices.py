@@ -18,7 +18,7 @@ from explainer.repair.atoms.common import (
 )
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called, holds, loaded
+from explainer.source import called, holds, loaded, walked
 
 #: Up to here one more or less reaches the first and the last.
 _NEAR = 2
@@ -103,7 +103,7 @@ def _grows(spot: Spot, node: ast.expr) -> bool:
     """Whether something is added behind a tensor where it stands, so that its last entries are the new ones."""
     source, name = spot.place.source, text(spot, node)
     function = source.function_at(node.lineno) or source.tree
-    kept = [one for one in ast.walk(function) if isinstance(one, ast.Assign)] if function is not None else []
+    kept = [one for one in walked(function) if isinstance(one, ast.Assign)] if function is not None else []
     own = [one.value for one in kept if source.text(one.targets[0]) == name and isinstance(one.value, ast.Call)]
     return any(called(one) in ("cat", "concat", "hstack") and name in loaded(one) for one in own)
 
@@ -160,7 +160,7 @@ def _picks_together(spot: Spot, node: ast.Name) -> list[str]:
 
     None where the name is itself cut somewhere.
     """
-    scope = list(ast.walk(spot.place.source.scope_at(spot.place.span.line)))
+    scope = list(walked(spot.place.source.scope_at(spot.place.line)))
     rows = [[getattr(part, "id", "") for part in one.elts] for one in scope
             if isinstance(one, ast.Tuple) and isinstance(one.ctx, ast.Store)]  # fmt: skip
     beside = {name for row in rows if node.id in row for name in row if name}
@@ -173,11 +173,11 @@ def _picks_together(spot: Spot, node: ast.Name) -> list[str]:
 
 def _given_anew(spot: Spot) -> set[str]:
     """What the innermost loop around a place binds, else its function, arguments counted."""
-    source, line = spot.place.source, spot.place.span.line
+    source, line = spot.place.source, spot.place.line
     scope = source.scope_at(line)
-    nodes = list(ast.walk(scope)) if scope is not None else []
+    nodes = list(walked(scope)) if scope is not None else []
     loops = [one for one in nodes if isinstance(one, (ast.For, ast.While)) and holds(one, line)]
-    around = list(ast.walk(loops[-1])) if loops else nodes
+    around = list(walked(loops[-1])) if loops else nodes
     bound = (one for one in around if isinstance(getattr(one, "ctx", None), ast.Store))
     given = (one.arg for one in around if isinstance(one, ast.arg))
     return {*(ast.unparse(one) for one in bound), *given}

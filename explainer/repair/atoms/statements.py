@@ -12,7 +12,7 @@ from explainer.repair.atoms.calls import TURNS
 from explainer.repair.atoms.common import row_of
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot, statement_around
-from explainer.source import called, holds, loaded, names_in, of_self, stored
+from explainer.source import called, holds, loaded, names_in, of_self, stored, walked
 
 #: What it is worth that two statements rewrite one name, step by step.
 _CHAINED = 0.6
@@ -46,7 +46,7 @@ def statement(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def unreturned(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`return self.maps[name]` of a hook left out: what a hook hands back takes the place of the layer's own output."""
     node = statement_around(spot.place)
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     if spot.role == "returned" and isinstance(node, ast.Return) and isinstance(function, ast.FunctionDef):
         last = node is function.body[-1] and len(function.body) > 1
         if last and _is_hook(function, spot, evidence):  # torch calls it, not the program
@@ -72,10 +72,10 @@ def order(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     movable = isinstance(node, _MOVABLE) and spot.role != "built"
     block = spot.place.source.block_of(node) if movable else []
     counts = isinstance(node, ast.AugAssign)
-    if not block or not (counts or any(isinstance(one, ast.Call) for one in ast.walk(node))):  # type: ignore[arg-type]
+    if not block or not (counts or any(isinstance(one, ast.Call) for one in walked(node))):  # type: ignore[arg-type]
         return
     at = next(k for k, one in enumerate(block) if one is node)
-    failing = {frame.place.span.line for frame in evidence.frames
+    failing = {frame.place.line for frame in evidence.frames
                if frame.place.source.file == spot.place.source.file}  # fmt: skip
     within = "inplace operation" in evidence.message  # elsewhere, what comes after the crash cannot have caused it
     for past in range(1, _PAST + 1):
@@ -115,7 +115,7 @@ def adjusted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         row = block[at : last + 1]
         given = _given(row[-1])
         right = {**(dict.fromkeys(given, "") if isinstance(row[-1], ast.If) else {}), **kept, **_renewed(row[-1])}
-        changes = [(one, right[one.id] or one.id) for one in ast.walk(node)
+        changes = [(one, right[one.id] or one.id) for one in walked(node)
                    if isinstance(one, ast.Name) and one.id in right and (right[one.id] or one.id) in given]  # fmt: skip
         touched = {ast.unparse(one) for other in row[1:] for one in names_in(other)}
         if changes and isinstance(row[-1], (ast.If, ast.Assign)) and not _given(node) & touched:
@@ -167,7 +167,7 @@ def _moved(
 
 def _untrains(new: Sequence[ast.stmt], old: Sequence[ast.stmt]) -> bool:
     """Whether a step would come before the backward whose gradients it takes."""
-    calls = {id(one): {called(node) for node in ast.walk(one) if isinstance(node, ast.Call)} for one in old}
+    calls = {id(one): {called(node) for node in walked(one) if isinstance(node, ast.Call)} for one in old}
     steps = [one for one in old if "step" in calls[id(one)]]
     backwards = [one for one in old if "backward" in calls[id(one)]]
     places = {id(one): at for at, one in enumerate(new)}, {id(one): at for at, one in enumerate(old)}
@@ -178,7 +178,7 @@ def _untrains(new: Sequence[ast.stmt], old: Sequence[ast.stmt]) -> bool:
 
 def _exchangeable(one: ast.stmt, other: ast.stmt) -> bool:
     """Whether two statements may stand in the other order: what one counts on is there before and after."""
-    stays = isinstance(other, ast.If) and not any(isinstance(node, _LEAVING) for node in ast.walk(other))
+    stays = isinstance(other, ast.If) and not any(isinstance(node, _LEAVING) for node in walked(other))
     if not isinstance(other, _MOVABLE) and not stays:
         return False
     rewritten = _rewrites(one) & _rewrites(other)
@@ -197,12 +197,12 @@ def _binds(node: ast.stmt) -> set[str]:
 
 def _shared(one: ast.stmt, other: ast.stmt) -> set[str]:
     """The objects that two statements name, one of which calls something with it."""
-    calls = any(isinstance(node, (ast.Call, ast.AugAssign)) for node in ast.walk(other))
+    calls = any(isinstance(node, (ast.Call, ast.AugAssign)) for node in walked(other))
     return _objects(one) & _objects(other) if calls else set()
 
 
 def _objects(node: ast.stmt) -> set[str]:
     """The names and attributes that a statement reads, functions' own names left out."""
-    called = {id(one.func) for one in ast.walk(node) if isinstance(one, ast.Call)}
-    names = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and id(one) not in called}
+    called = {id(one.func) for one in walked(node) if isinstance(one, ast.Call)}
+    names = {one.id for one in walked(node) if isinstance(one, ast.Name) and id(one) not in called}
     return names - {"torch", "nn", "F", "np"}

@@ -9,7 +9,7 @@ from explainer.edits.evidence import Evidence
 from explainer.repair.atoms.common import calls, expressions, number, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called, stored
+from explainer.source import called, stored, walked
 
 #: What goes through several sequences at once, or one with its places.
 _THROUGH = ("zip", "enumerate", "list", "tuple")
@@ -58,8 +58,8 @@ def _turned(spot: Spot, node: ast.expr) -> str | None:
 
 def _filled(spot: Spot, node: ast.expr) -> bool:
     """Whether the function adds to a sequence one by one, or the sequence is turned already."""
-    function, name = spot.place.source.scope_at(spot.place.span.line), text(spot, node)
-    grown = (one for one in ast.walk(function) if isinstance(one, ast.Call) and called(one) == "append")
+    function, name = spot.place.source.scope_at(spot.place.line), text(spot, node)
+    grown = (one for one in walked(function) if isinstance(one, ast.Call) and called(one) == "append")
     return "reversed" in name or any(text(spot, one.func.value) == name for one in grown)  # type: ignore[attr-defined]
 
 

@@ -10,7 +10,7 @@ from explainer.repair.atoms.common import calls, expressions, number
 from explainer.repair.atoms.signatures import lacking
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import called, loaded, stored, with_argument
+from explainer.source import called, loaded, stored, walked, with_argument
 
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 
@@ -32,8 +32,8 @@ def times(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`halved(n)` -> `halved(n, layers=len(self.convs))`: as often as who calls it loops, where it does it once."""
     for node in calls(spot):
         caller = spot.place.source.function_at(node.lineno)
-        gone = [one.iter for one in ast.walk(caller) if isinstance(one, ast.For)] if caller is not None else []
-        loops = [one for place in evidence.defined(called(node)) for one in ast.walk(place.node)
+        gone = [one.iter for one in walked(caller) if isinstance(one, ast.For)] if caller is not None else []
+        loops = [one for place in evidence.defined(called(node)) for one in walked(place.node)
                  if isinstance(one, ast.For)] if gone else []  # fmt: skip
         for name in lacking(node, evidence) if loops else ():
             for one in gone if any(ast.unparse(each.iter) == f"range({name})" for each in loops) else ():
@@ -70,6 +70,6 @@ def _body(loop: ast.AST) -> list[ast.AST]:
 def _indexed(row: ast.For | ast.comprehension) -> Iterator[tuple[str, str]]:
     """The lists that are counted by a loop, with the number of its turn: `for i in range(len(strides))`."""
     at = row.target if isinstance(row.target, ast.Name) else None
-    counted = [one for one in ast.walk(row.iter) if isinstance(one, ast.Call) and called(one) == "len" and one.args]
-    if at is not None and any(isinstance(one, ast.Call) and called(one) == "range" for one in ast.walk(row.iter)):
+    counted = [one for one in walked(row.iter) if isinstance(one, ast.Call) and called(one) == "len" and one.args]
+    if at is not None and any(isinstance(one, ast.Call) and called(one) == "range" for one in walked(row.iter)):
         yield from ((ast.unparse(one.args[0]), at.id) for one in counted if isinstance(one.args[0], ast.Name))

@@ -13,7 +13,7 @@ from explainer.repair.atoms.arguments import replaced
 from explainer.repair.atoms.common import calls, expressions, integer, integers, is_value, tensors, text, wanted
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
-from explainer.source import Function, Source, called, loaded, of_self
+from explainer.source import Function, Source, called, loaded, of_self, walked
 
 #: What an assigned attribute is that no call should take for a layer.
 _NO_LAYERS = ("Parameter", "Buffer", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict", "Size", "device")
@@ -63,7 +63,7 @@ def _weight(spot: Spot, node: ast.expr) -> float:
 
 def _uncalled(spot: Spot) -> list[str]:
     """The layers that a place's class, its function or else its file makes by a call and that are read nowhere."""
-    source, line = spot.place.source, spot.place.span.line
+    source, line = spot.place.source, spot.place.line
     owner, function = source.class_at(line), source.function_at(line)
     own = list(_unread_models(function)) if function is not None else []
     return [*own, *(_unread_layers(source, owner) if owner is not None else _unread_models(source.tree))][:3]
@@ -81,12 +81,12 @@ def _unread_layers(source: Source, owner: ast.ClassDef) -> tuple[str, ...]:
     """The layers that a class makes and that nothing reads, which is asked at each of its places."""
     made = [
         target.attr
-        for one in ast.walk(owner)
+        for one in walked(owner)
         if isinstance(one, ast.Assign) and any(isinstance(call, ast.Call) and _makes_layer(call) for call in _made(one))
         for target in one.targets
         if of_self(target)
     ]
-    others = {id(one) for other in _of_others(source, owner) for one in ast.walk(other) if of_self(one)}
+    others = {id(one) for other in _of_others(source, owner) for one in walked(other) if of_self(one)}
     read = {one.attr for one in source.nodes() if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Load)
             and id(one) not in others}  # fmt: skip
     return tuple(f"self.{name}" for name in dict.fromkeys(made) if name not in read)
@@ -124,7 +124,7 @@ def resampled(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
     A parameter that nobody reads was meant to say that size.
     """
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     unread = _unread(function) if function is not None else ()
     known = tensors(spot)
     for node in calls(spot):
@@ -146,7 +146,7 @@ def parameter(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
     `f(dim=heads)` -> `f(dim=dim)`: a keyword that has a name of its own where the call stands.
     """
-    function = spot.place.source.function_at(spot.place.span.line)
+    function = spot.place.source.function_at(spot.place.line)
     unread = [name for name in _unread(function) if name in spot.scope] if function is not None else []
     known = integers(spot)
     for node in expressions(spot):
@@ -174,7 +174,7 @@ def _added(spot: Spot, node: ast.expr, name: str, worth: int, evidence: Evidence
     old, source = text(spot, node), spot.place.source
     if (integer(spot, node) or 0) + worth not in wanted(evidence) or not isinstance(node, (ast.Name, ast.Attribute)):
         return
-    same = [one for one in ast.walk(source.scope_at(spot.place.span.line)) if isinstance(one, ast.Call)
+    same = [one for one in walked(source.scope_at(spot.place.line)) if isinstance(one, ast.Call)
             and called(one) == "arange" and len(one.args) == 1 and text(spot, one.args[0]) == old]  # fmt: skip
     rows = [(one.args[0], f"{name}, {name} + {old}") for one in same if one.args[0] is not node]
     triangle = _triangle(spot, node)
@@ -210,7 +210,7 @@ def _moved(spot: Spot, triangle: ast.Call, node: ast.expr, new: str, by: str) ->
 def _unread(function: Function) -> Sequence[str]:
     """The parameters of a function that its body never reads."""
     given = [one.arg for one in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]]
-    read = {one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    read = {one.id for one in walked(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
     if read & _ALL_NAMES:
         return []
     return [name for name in given if name not in read and name not in ("self", "cls") and not name.startswith("_")]
@@ -231,7 +231,7 @@ def other_element(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         own = names.index(taken[0])
         others = _called_elsewhere(spot, loop, names)
         for at, other in ((at, other) for at, other in others.items() if at != own):
-            read = [one for one in ast.walk(node.elt) if isinstance(one, ast.Name) and one.id == taken[0]]  # type: ignore[attr-defined]
+            read = [one for one in walked(node.elt) if isinstance(one, ast.Name) and one.id == taken[0]]  # type: ignore[attr-defined]
             changes: list[tuple[ast.AST, str]] = [(one, other) for one in (*read, targets[at])]
             changes += [(targets[own], "_")] if names[at] == "_" else []
             yield Offer("other_element", spot, node, replaced(spot, node, changes), "unread")
@@ -241,7 +241,7 @@ def _called_elsewhere(spot: Spot, loop: ast.comprehension, names: Sequence[str])
     """What a loop does not name of what it goes over, as another loop of the function over the same does."""
     found = {at: name for at, name in enumerate(names) if name != "_" and names.count("_") == 0}
     own, scope = text(spot, loop.iter), spot.place.source.scope_at(loop.target.lineno)
-    for other in ast.walk(scope):
+    for other in walked(scope):
         target = other.target if isinstance(other, (ast.For, ast.comprehension)) and other is not loop else None
         if isinstance(target, ast.Tuple) and text(spot, other.iter) == own and len(target.elts) == len(names):  # type: ignore[attr-defined]
             known = [one.id if isinstance(one, ast.Name) else "_" for one in target.elts]

@@ -11,6 +11,7 @@ from explainer.edits.place import as_primary
 from explainer.repair.atoms.common import calls, integer, statement_of, text
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
+from explainer.source import walked
 
 
 def wrapped(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -59,9 +60,9 @@ def _end(part: ast.expr) -> ast.expr | None:
 
 
 def _counts_round(spot: Spot) -> bool:
-    source, line = spot.place.source, spot.place.span.line
+    source, line = spot.place.source, spot.place.line
     around = source.class_at(line) or source.scope_at(line)
-    return any(isinstance(one, ast.Mod) for one in ast.walk(around)) if around is not None else False
+    return any(isinstance(one, ast.Mod) for one in walked(around)) if around is not None else False
 
 
 def before_next(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
@@ -69,8 +70,8 @@ def before_next(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 
     So the other way: `loss(out, y)` beside `model(y[:, :-1])` -> `loss(out, y[:, 1:])`.
     """
-    scope = spot.place.source.scope_at(spot.place.span.line)
-    shifted = {text(spot, one.value): one for one in ast.walk(scope)
+    scope = spot.place.source.scope_at(spot.place.line)
+    shifted = {text(spot, one.value): one for one in walked(scope)
                if isinstance(one, ast.Subscript) and _ends(one) in _SHIFTS}  # fmt: skip
     for call in calls(spot) if shifted else ():
         for given in [*call.args, *(word.value for word in call.keywords)]:
