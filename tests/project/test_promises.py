@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 
 import pytest
@@ -68,8 +69,11 @@ def _run(folder, text, **more):
     return python("main.py", cwd=folder, **more)
 
 
-@pytest.mark.parametrize("failure", ["ZeroDivisionError('ours')", "SystemExit(9)", "KeyboardInterrupt()"])
-@pytest.mark.parametrize("stage", STAGES, ids=lambda stage: ".".join(stage))
+#: Each stage with one of these in turn: they are all caught at the same places.
+FAILURES = ["ZeroDivisionError('ours')", "SystemExit(9)", "KeyboardInterrupt()"]
+
+
+@pytest.mark.parametrize(("stage", "failure"), list(zip(STAGES, itertools.cycle(FAILURES))), ids=str)
 def test_a_stage_that_fails_costs_a_line(stage, failure, folder):
     bare, ours = crash(folder, BREAK.format(failure=failure, target=".".join(stage)))
     assert (ours.returncode, ours.stdout) == (bare.returncode, bare.stdout) == (1, "")
