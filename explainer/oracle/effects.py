@@ -33,6 +33,10 @@ class Effects:
                 found[name] = tensor is was
         return found
 
+    def overwritten(self) -> set[int]:
+        """The ids of the tensors that were written over in place."""
+        return {id(tensor) for tensor, version in self.before.values() if tensor._version != version}
+
     def _kept(self, roots: list[Any]) -> Iterator[tuple[str, Any]]:
         for root in roots:
             for name, tensor in held_by(root):

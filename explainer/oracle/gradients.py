@@ -61,10 +61,11 @@ class Gradients:
         kind = f"{type(optimizer).__name__} of {len(every)}, {sum(one.numel() for one in every)}"
         self.most[kind] = max(self.most.get(kind, 0), len(graded))
 
-    def missing(self, roots: list[Any]) -> list[str]:
+    def missing(self, roots: list[Any], written: Collection[int]) -> list[str]:
         """The names of parameters of modules that were called, were to be trained, and never got a gradient.
 
-        The last of several blocks may hand something on to a next one that is not there: see `left_at_the_end`.
+        What the program writes into itself it trains by hand; `written` are the ids of such. The last of several blocks
+        may hand something on to a next one that is not there: see `left_at_the_end`.
         """
         found = []
         for number, root in enumerate(roots):
@@ -74,7 +75,7 @@ class Gradients:
             left = left_at_the_end(named, graded)
             for path, module in root.named_modules():
                 for name, one in module.named_parameters(recurse=False) if id(module) in self.used else ():
-                    wanted = one.requires_grad and (every or id(one) in self.trained)
+                    wanted = one.requires_grad and (every or id(one) in self.trained) and id(one) not in written
                     if wanted and id(one) not in self.graded and one.grad is None and f"{path}.{name}" not in left:
                         found.append(f"{number}.{path}.{name}".replace("..", "."))
         return found

@@ -146,7 +146,7 @@ class Observer:
             "failed_at": self.places.failed_at(error) if error is not None else None,
         }
         with suppress(Exception):
-            seen["ungraded"] = self.gradients.missing(roots)
+            seen["ungraded"] = self.gradients.missing(roots, self.effects.overwritten())
         with suppress(Exception):
             seen["written"] = self.effects.written(roots)
         tried = error is None or not self.places.edited  # an edited run that failed tells nothing more

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from explainer.bindings import sets
@@ -23,12 +24,15 @@ from explainer.probes.files import calls_named, nodes_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import attribute, fields_of, is_tensor
-from explainer.source import Function, stored
+from explainer.source import Function, called, stored
 
 _TARGET = Pattern(r"(^|_)(labels?|targets?|class(es)?|y|gt|truth)($|_)", re.IGNORECASE)
 #: Of more samples than this no stored value is looked at, of more loaders none is changed.
 _STORED, _LOADERS = 100_000, 3
 _FILLERS = {"bool": "False", "int": "0", "float": "0.0", "str": '""'}
+#: What leaves all as it is that is multiplied with it: a number of Python's would be batched as float64.
+_FACTORS = {"bool": "True", "int": "1", "float": "1.0"}
+_ONES = {"torch": "torch.tensor(1.0)", "np": "np.float32(1.0)"}
 _Way = tuple[Any, ...]
 
 
@@ -38,7 +42,8 @@ def missing_part(scene: Scene) -> SpanFact | None:
 
     `dataset` is the class, `way` where the part stands in a sample (`["age"]`, `[1]`), `count` for how many it is None
     and `of` how many are known (those of the batch, or all that the dataset stores), `target` whether it is called a
-    label or the like, `fill` what can stand in its place and `new` the expression with it (both empty where unknown).
+    label or the like, `factor` whether something is multiplied with it where batches are read, `fill` what can stand in
+    its place and `new` the expression with it (both empty where unknown).
     """
     dataset = own_dataset(scene) if in_collate(scene) and "NoneType" in scene.crash.message else None
     found = method_of(dataset, "__getitem__") if dataset is not None else None
@@ -48,15 +53,19 @@ def missing_part(scene: Scene) -> SpanFact | None:
     batch = samples_given(scene)
     way, values = _of_batch(batch) if batch is not None else ((), [])
     if all(one is None for one in values):
-        way, values = _of_stored(dataset, function)
+        stored_way, known = _of_stored(dataset, function)
+        way, values = (stored_way, known) if known else (way, values)
     node = written_part(function, way) if way else None
     if node is None or not any(one is None for one in values):
         return None
     target = any(_TARGET.search(one) for one in (str(way[-1]), source.text(node)))
     origin = _written_none(function, node) or _origin(function, node)
-    fill = _marker(scene) if target else _filler([one for one in values if one is not None])
+    there, factor = [one for one in values if one is not None], not target and _is_factor(scene, way)
+    fill = _marker(scene) if target else _filler(there, "ones" if factor else "zeros")
+    if factor and not there:
+        fill = next((text for name, text in _ONES.items() if name in source.imported), "1.0")
     about: dict[str, Any] = {"dataset": type(dataset).__name__, "way": written_way(way), "target": target, "fill": fill}
-    about |= {"count": sum(one is None for one in values), "of": len(values)}
+    about |= {"count": len(values) - len(there), "of": len(values), "factor": factor}
     return span_fact(source, origin, None, **about, new=_filled(function, source.text(origin), fill))
 
 
@@ -137,19 +146,49 @@ def _marker(scene: Scene) -> str:
     return text if text.lstrip("-").isdigit() else ""
 
 
-def _filler(values: list[Any]) -> str:
-    """The source of a value like others: 0 for numbers, zeros for tensors of one shape; empty where none is known."""
+def _is_factor(scene: Scene, way: _Way) -> bool:
+    """Whether something is multiplied with a part of samples where their batches are taken, or by what is given it."""
+    loops = [(source, one) for source, one in nodes_of(scene, ast.For) if isinstance(one.target, ast.Tuple)]
+    at = way[0] if type(way[0]) is int else None
+    rows = [(source.scope_at(one.lineno), one.target.elts) for source, one in loops]  # type: ignore[attr-defined]
+    names = [(scope, row[at]) for scope, row in rows if at is not None and 0 <= at < len(row)]
+    read = {(scope, one.id) for scope, one in names if isinstance(one, ast.Name)}
+    read |= set(_handed(scene, read)) if read else set()
+    for source, product in nodes_of(scene, ast.BinOp):
+        scope, sides = source.scope_at(product.lineno), (product.left, product.right)
+        parts = [one.slice for one in sides if isinstance(one, ast.Subscript)] if at is None else []
+        taken = any(isinstance(one, ast.Constant) and one.value == way[0] for one in parts)
+        taken = taken or any(isinstance(one, ast.Name) and (scope, one.id) in read for one in sides)
+        if isinstance(product.op, ast.Mult) and taken:
+            return True
+    return False
+
+
+def _handed(scene: Scene, read: set[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:
+    """The parameters of the program's functions that are given one of some names, with the functions."""
+    functions = [one for _, one in nodes_of(scene, ast.FunctionDef)]
+    for source, call in nodes_of(scene, ast.Call):
+        scope = source.scope_at(call.lineno)
+        given = [at for at, one in enumerate(call.args) if isinstance(one, ast.Name) and (scope, one.id) in read]
+        for function in [one for one in functions if given and one.name == called(call)]:
+            names = [one.arg for one in function.args.args if one.arg != "self"]
+            yield from ((function, names[at]) for at in given if at < len(names))
+
+
+def _filler(values: list[Any], like: str) -> str:
+    """The source of a value like others, of zeros or ones: a number or a tensor of one shape; empty where unknown."""
     kinds = {type(one).__name__ for one in values}
+    plain = _FILLERS if like == "zeros" else _FACTORS
     if kinds == {"int", "float"}:
-        return "0.0"
-    if len(kinds) == 1 and kinds <= set(_FILLERS):
-        return _FILLERS[kinds.pop()]
+        return plain["float"]
+    if len(kinds) == 1 and kinds <= set(plain):
+        return plain[kinds.pop()]
     shapes = {(tuple(one.shape), str(one.dtype)) for one in values if is_tensor(one)}
     if len(shapes) != 1 or not all(is_tensor(one) for one in values):
         return ""
     shape, dtype = shapes.pop()
     kept = "" if dtype == "torch.float32" else f", dtype={dtype}"
-    return f"torch.zeros({shape if len(shape) != 1 else shape[0]}{kept})"
+    return f"torch.{like}({shape if len(shape) != 1 else shape[0]}{kept})"
 
 
 def _filled(function: Function, text: str, fill: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from explainer.bindings import only_value
 from explainer.edits.cut_out import is_column
 from explainer.edits.place import place_of
 from explainer.facts import SpanFact, TensorFact
@@ -16,13 +17,16 @@ from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_module, is_tensor, read
 from explainer.source import Source
 
+_NUMPY = ("np.", "numpy.")
+
 
 @probe
 def index_columns(scene: Scene, of: TensorFact | None = None) -> tuple[SpanFact, ...] | None:
     """The expressions that cut the index `of` out of a table: `table[:, 0]`, and those of the indices used beside it.
 
-    `detail.table` is what is cut. Beside it are the other arguments of tables (Embedding) in the failing function that
-    have the dtype of `of`. None where an index is not cut out of anything that others are cut out of too.
+    `detail.table` is what is cut, `detail.cast` the method by which a part of it becomes whole numbers. Beside it are
+    the other arguments of tables (Embedding) in the failing function that have the dtype of `of`. None where an
+    index is not cut out of anything that others are cut out of too.
     """
     live = scene.live
     if of is None or of.span is None or live is None or not live.user:
@@ -34,11 +38,19 @@ def index_columns(scene: Scene, of: TensorFact | None = None) -> tuple[SpanFact,
         return None
     cut = [one for one in found if one is not None and is_column(one.source, one.node)]
     spans = {(one.source.file, one.node.lineno, one.node.col_offset): one for one in cut}  # type: ignore[attr-defined]
-    return tuple(span_fact(one.source, one.node, table=_base(one)) for one in spans.values())
+    return tuple(span_fact(one.source, one.node, table=_base(one), cast=_cast(one)) for one in spans.values())
 
 
 def _base(at: At) -> str:
     return at.source.text(at.node.value)  # type: ignore[attr-defined]
+
+
+def _cast(at: At) -> str:
+    """`astype(np.int64)` of what NumPy made in the same function, `long()` of a tensor."""
+    base, scope = at.node.value, at.source.scope_at(at.node.lineno)  # type: ignore[attr-defined]
+    made = only_value(scope, base.id) if isinstance(base, ast.Name) else None
+    library = next((one for one in _NUMPY if made is not None and at.source.text(made).startswith(one)), None)
+    return f"astype({library}int64)" if library is not None else "long()"
 
 
 class _ToColumn(Follow):
