@@ -99,8 +99,8 @@ def mixes(before: Sequence[int], strides: Sequence[int], after: Sequence[int]) -
     """How a reshape of a tensor that does not lie in memory as its sizes are mixes its dimensions; None: it does not.
 
     CROSSED: sizes are neither joined nor split but shifted across each other ([8, 12, 4] to [12, 32]); a part that is
-    split off, [64, 88] to [4, 16 * 88], is not. TURNED: the first dimension is joined with others in another order than
-    they have in memory (rows of samples and of time).
+    split off, [64, 88] to [4, 16 * 88], is not, nor is one of the last dimension beside whole rows. TURNED: the first
+    dimension is joined with others in another order than they have in memory (rows of samples and of time).
     """
     if _as_written(before, strides):
         return None
@@ -111,12 +111,19 @@ def mixes(before: Sequence[int], strides: Sequence[int], after: Sequence[int]) -
             return CROSSED
         turned = [stride for _, stride in group] != sorted((stride for _, stride in group), reverse=True)
         sizes = [size for size, _ in group]
-        if turned and len(group) > 1 and len(goal) > 1 and (sizes[0] % goal[0] or sorted(sizes) == sorted(goal)):
+        shifted = len(group) > 1 and len(goal) > 1 and (sizes[0] % goal[0] or sorted(sizes) == sorted(goal))
+        if turned and shifted and not _splits_last(sizes, goal):
             return CROSSED
         if turned and first and before[0] > 1:
             return TURNED
         first = False
     return None
+
+
+def _splits_last(sizes: Sequence[int], goal: Sequence[int]) -> bool:
+    """Whether rows are whole, with a part of their last dimension: [6, 6, 2 * 5] to [6 * 6 * 2, 5], boxes of cells."""
+    inner = math.prod(goal[1:])
+    return sizes[-1] % inner == 0 and inner < sizes[-1]
 
 
 def _as_written(sizes: Sequence[int], strides: Sequence[int]) -> bool:

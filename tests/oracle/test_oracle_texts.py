@@ -7,6 +7,7 @@ import pytest
 from explainer.diagnosis import Edit
 from explainer.oracle import source
 from explainer.oracle.alignments import other_alignments
+from explainer.oracle.effects import Effects
 from explainer.oracle.gradients import Gradients, left_at_the_end
 from explainer.oracle.joins import CROSSED, TURNED, joined_first, mixes, shifts
 from explainer.oracle.judge import judged
@@ -25,6 +26,8 @@ pytest.importorskip("torch")
         ([3, 5, 4], [20, 1, 5], [15, 4], None),
         ([5, 6, 4], [24, 1, 6], [5, 3, 8], None),  # some steps each, with what they hold
         ([5, 6, 3], [18, 1, 6], [5, 3, 6], CROSSED),  # exchanged
+        ([16, 6, 6, 10], [360, 6, 1, 36], [16, 72, 5], None),  # two boxes of each cell
+        ([16, 6, 6, 10], [360, 6, 1, 36], [16, 18, 20], CROSSED),
         ([3, 4], [4, 1], [4, 3], None),  # it lies in memory as its sizes are
     ],
 )
@@ -190,6 +193,21 @@ def test_what_the_last_of_several_blocks_hands_to_no_next_one_is_not_missed() ->
     assert left_at_the_end(names, graded) == {"blocks.2.on.weight"}
     assert not left_at_the_end(names, [one for one in graded if ".on." not in one])  # of none
     assert not left_at_the_end(names, [one for one in names if one != "blocks.1.on.weight"])  # not the last
+
+
+def test_what_a_program_writes_into_itself_is_not_missed_among_gradients() -> None:
+    torch = pytest.importorskip("torch")
+    net = torch.nn.ParameterDict({"trained": torch.ones(2), "queue": torch.ones(2), "left": torch.ones(2)})
+    gradients, effects = Gradients(), Effects("/nowhere")
+    gradients.used.add(id(net))
+    effects.begin(net)
+    optimizer = torch.optim.SGD(net.parameters(), 0.1)
+    net["trained"].sum().backward()
+    with torch.no_grad():
+        net["queue"][0] = 3.0
+    optimizer.step()
+    gradients.stepped(optimizer)
+    assert gradients.missing([net], effects.overwritten()) == ["0.left"]
 
 
 @pytest.mark.parametrize("sparse", [False, True])
