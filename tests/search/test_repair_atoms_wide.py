@@ -64,6 +64,20 @@ def test_a_statement_is_brought_behind_what_adjusts_a_value_that_it_reads(reads,
     assert found == [moved][:offers]
 
 
+@pytest.mark.parametrize(
+    ("kept", "offers"),
+    [
+        ("widths.append(n)\n    n = m * size", ["    n = m * size\n    widths.append(n)"]),
+        ("widths.append(n)\n    k = m * size", []),  # of another name
+        ("show(n)\n    n = m * size", []),
+    ],
+)
+def test_what_is_kept_before_it_is_made_anew_is_kept_behind(kept, offers):
+    source = parsed_source("net.py", f"for m in many:\n    {kept}")
+    spot = Spot(Place(source, source.tree.body[0].body[0].value), "number", 0)
+    assert [applied(one) for one in ATOMS["adjusted"](spot, Evidence("", "en", sources=lambda _: source))] == offers
+
+
 def test_a_place_in_a_flattened_table_is_split_wherever_something_is_read_at_it():
     text = "w = best % c\nrows = torch.cat([s[best], w])\nh = h[best]"
     source = parsed_source("beam.py", text)

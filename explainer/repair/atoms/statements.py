@@ -105,7 +105,8 @@ def earlier(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def adjusted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     """`self.a = A(n); if m < n: self.n = m` -> behind it, `self.a = A(self.n)`: a value is read before it is right.
 
-    `mask = pad(n, x.size(1)); y, m = front(x, n)` -> behind it, `mask = pad(m, y.size(1))`.
+    `mask = pad(n, x.size(1)); y, m = front(x, n)` -> behind it, `mask = pad(m, y.size(1))`; `widths.append(n); n = m`
+    -> behind it.
     """
     node, source = statement_around(spot.place), spot.place.source
     block = source.block_of(node) if isinstance(node, (ast.Assign, ast.Expr)) else []
@@ -114,7 +115,8 @@ def adjusted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for last in range(at + 1, min(at + 1 + _PAST, len(block))):
         row = block[at : last + 1]
         given = _given(row[-1])
-        right = {**(dict.fromkeys(given, "") if isinstance(row[-1], ast.If) else {}), **kept, **_renewed(row[-1])}
+        anew = isinstance(row[-1], ast.If) or (last == at + 1 and _puts_away(node))
+        right = {**(dict.fromkeys(given, "") if anew else {}), **kept, **_renewed(row[-1])}
         changes = [(one, right[one.id] or one.id) for one in walked(node)
                    if isinstance(one, ast.Name) and one.id in right and (right[one.id] or one.id) in given]  # fmt: skip
         touched = {ast.unparse(one) for other in row[1:] for one in names_in(other)}
@@ -122,6 +124,12 @@ def adjusted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             pieces = [*map(source.text, row[1:]), replaced(spot, node, changes)]
             head = " " * node.col_offset
             yield Offer("adjusted", spot, row_of(row), f"\n{head}".join(pieces), "behind", 0.2 * (last - at), node)
+
+
+def _puts_away(node: ast.AST) -> bool:
+    """Whether a statement puts something into a container: `widths.append(n)`."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in KEEPING
 
 
 def _kept(statement: ast.stmt) -> Iterator[tuple[str, str]]:
