@@ -148,20 +148,25 @@ def _marker(scene: Scene) -> str:
 
 def _is_factor(scene: Scene, way: _Way) -> bool:
     """Whether something is multiplied with a part of samples where their batches are taken, or by what is given it."""
+    names = _names_of(scene, way[0]) if type(way[0]) is int else set()
+    names |= set(_handed(scene, names))
+    products = ((source, one) for source, one in nodes_of(scene, ast.BinOp) if isinstance(one.op, ast.Mult))
+    sides = ((source.scope_at(one.lineno), side) for source, one in products for side in (one.left, one.right))
+    return any((scope, getattr(side, "id", None)) in names or _is_entry(side, way[0]) for scope, side in sides)
+
+
+def _names_of(scene: Scene, at: int) -> set[tuple[Any, str]]:
+    """What loops call the part of a batch at a place, with their functions: `for x, y, weight in loader`."""
     loops = [(source, one) for source, one in nodes_of(scene, ast.For) if isinstance(one.target, ast.Tuple)]
-    at = way[0] if type(way[0]) is int else None
     rows = [(source.scope_at(one.lineno), one.target.elts) for source, one in loops]  # type: ignore[attr-defined]
-    names = [(scope, row[at]) for scope, row in rows if at is not None and 0 <= at < len(row)]
-    read = {(scope, one.id) for scope, one in names if isinstance(one, ast.Name)}
-    read |= set(_handed(scene, read)) if read else set()
-    for source, product in nodes_of(scene, ast.BinOp):
-        scope, sides = source.scope_at(product.lineno), (product.left, product.right)
-        parts = [one.slice for one in sides if isinstance(one, ast.Subscript)] if at is None else []
-        taken = any(isinstance(one, ast.Constant) and one.value == way[0] for one in parts)
-        taken = taken or any(isinstance(one, ast.Name) and (scope, one.id) in read for one in sides)
-        if isinstance(product.op, ast.Mult) and taken:
-            return True
-    return False
+    parts = [(scope, row[at]) for scope, row in rows if 0 <= at < len(row)]
+    return {(scope, one.id) for scope, one in parts if isinstance(one, ast.Name)}
+
+
+def _is_entry(node: ast.expr, key: Any) -> bool:
+    """Whether an expression is the entry of something: `batch["weight"]`."""
+    entry = node.slice if isinstance(node, ast.Subscript) and type(key) is str else None
+    return isinstance(entry, ast.Constant) and entry.value == key
 
 
 def _handed(scene: Scene, read: set[tuple[Any, str]]) -> Iterator[tuple[Any, str]]:

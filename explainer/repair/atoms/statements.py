@@ -95,9 +95,9 @@ def earlier(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
         return
     block, name = source.block_of(node), source.text(node.targets[0])
     behind = [one for one in block if one.lineno > node.lineno][:1]
-    kept = behind[0].value if behind and isinstance(behind[0], ast.Expr) else None
-    if isinstance(kept, ast.Call) and called(kept) in KEEPING and name in map(source.text, kept.args):
-        rows = (f"{name} = {source.text(inner)}", source.text(kept), f"{name} = {source.text(call.func)}({name})")
+    if any(name in map(source.text, _put_away(one)) for one in behind):
+        kept = source.text(behind[0])
+        rows = (f"{name} = {source.text(inner)}", kept, f"{name} = {source.text(call.func)}({name})")
         whole = f"\n{' ' * node.col_offset}".join(rows)
         yield Offer("earlier", spot, row_of([node, *behind]), whole, "kept", 0.0, node)
 
@@ -115,7 +115,7 @@ def adjusted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     for last in range(at + 1, min(at + 1 + _PAST, len(block))):
         row = block[at : last + 1]
         given = _given(row[-1])
-        anew = isinstance(row[-1], ast.If) or (last == at + 1 and _puts_away(node))
+        anew = isinstance(row[-1], ast.If) or (last == at + 1 and bool(_put_away(node)))
         right = {**(dict.fromkeys(given, "") if anew else {}), **kept, **_renewed(row[-1])}
         changes = [(one, right[one.id] or one.id) for one in walked(node)
                    if isinstance(one, ast.Name) and one.id in right and (right[one.id] or one.id) in given]  # fmt: skip
@@ -126,10 +126,10 @@ def adjusted(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
             yield Offer("adjusted", spot, row_of(row), f"\n{head}".join(pieces), "behind", 0.2 * (last - at), node)
 
 
-def _puts_away(node: ast.AST) -> bool:
-    """Whether a statement puts something into a container: `widths.append(n)`."""
+def _put_away(node: ast.AST) -> list[ast.expr]:
+    """What a statement puts into a container: `n` of `widths.append(n)`."""
     call = node.value if isinstance(node, ast.Expr) else None
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in KEEPING
+    return call.args if isinstance(call, ast.Call) and called(call) in KEEPING else []
 
 
 def _kept(statement: ast.stmt) -> Iterator[tuple[str, str]]:
