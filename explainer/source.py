@@ -111,6 +111,13 @@ class Source:
             yield around
             around = self.parent_of(around)
 
+    def loop_at(self, line: int) -> ast.For | ast.While | None:
+        """The innermost loop around a line that stands in the same function."""
+        scope = self.scope_at(line)
+        loops = (one for one in self._statements if isinstance(one, (ast.For, ast.While)) and holds(one, line))
+        own = [one for one in loops if self.scope_at(one.lineno) is scope]
+        return max(own, key=lambda one: one.lineno, default=None)
+
     def block_of(self, statement: ast.AST | None) -> list[ast.stmt]:
         """The statements among which one stands, itself included; empty where it stands in no block."""
         parent = self.parent_of(statement) if statement is not None else None

@@ -148,6 +148,7 @@ class Evidence:
     modes: dict[str, list[str]] | None = None
     uses: Any = None
     above: Any = None
+    departing: Any = None
     settings: dict[str, list[Place]] = field(default_factory=dict)
     outgrown: Mapping[tuple[Any, ...], tuple[int, int]] = field(default_factory=dict)
 

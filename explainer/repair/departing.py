@@ -54,6 +54,12 @@ class _Sizes:
 
 def departing(evidence: Evidence) -> Departing:
     """Which lines compute sizes that tensors had, and which are the first that do not."""
+    if evidence.departing is None:
+        evidence.departing = _departing(evidence)
+    return evidence.departing  # type: ignore[no-any-return]
+
+
+def _departing(evidence: Evidence) -> Departing:
     met: set[Line] = set()
     first: set[Line] = set()
     every: set[Line] = set()
@@ -201,7 +207,7 @@ class _Walk:
     def _blame(self, tree: Tree, again: bool = False, need: int = 0) -> None:
         """What computes a number, or the loop around it, where that should have gone on (`again`)."""
         place = self._place(tree)
-        loop = _loop(place) if place is not None and again else None
+        loop = place.source.loop_at(place.line) if place is not None and again else None
         if place is not None and (need or int(tree[-1]) not in self.sizes.had):
             self.odd[place.source.file, place.line] = place, int(tree[-1]), need
         if place is not None:
@@ -236,11 +242,3 @@ def _factors(tree: Tree) -> Iterator[Tree]:
         yield from _factors(tree[2])
     else:
         yield tree
-
-
-def _loop(place: Place) -> ast.For | None:
-    """The loop around a place, in its function."""
-    around: ast.AST | None = place.node
-    while around is not None and not isinstance(around, (ast.For, ast.FunctionDef)):
-        around = place.source.parent_of(around)
-    return around if isinstance(around, ast.For) else None

@@ -20,7 +20,7 @@ from explainer.edits.generators.slices import operands, trunk
 from explainer.edits.generators.state import shuffled, viewed
 from explainer.edits.kinds import statements
 from explainer.edits.place import Place
-from explainer.source import holds, walked
+from explainer.source import walked
 
 _FOLDS = ("flatten", "view", "reshape")
 _VIEWS = ("view", "reshape", "unflatten", "split", "split_with_sizes")
@@ -233,7 +233,7 @@ def advanced(evidence: Evidence) -> Iterator[Candidate]:
 
 
 def _advanced_at(evidence: Evidence, call: Place, scope: object, old: int | None, new: int) -> Iterator[Candidate]:
-    loop = _loop(call)
+    loop = call.source.loop_at(call.line)
     if loop is None or not isinstance(call.node, ast.Call):
         return
     names = {one.id for one in walked(call.node) if isinstance(one, ast.Name)}
@@ -242,10 +242,3 @@ def _advanced_at(evidence: Evidence, call: Place, scope: object, old: int | None
         for fresh in (name for name, value in ints.items() if value == new and name != stale):
             edits = partial(statements.append_to_body, call.at(loop), f"{stale} = {fresh}")
             yield from evidence.made(edits, "append-to-body", call, "advance", old=stale, new=fresh)
-
-
-def _loop(call: Place) -> ast.For | ast.While | None:
-    loops = [
-        one for one in call.source.nodes() if isinstance(one, (ast.For, ast.While)) and holds(one, call.node.lineno)
-    ]
-    return max(loops, key=lambda node: node.lineno, default=None)
