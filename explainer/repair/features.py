@@ -49,6 +49,8 @@ Features = Mapping[str, float]
 Line = tuple[str, int]
 _OF_ALL = re.compile(rf"\b(?:{'|'.join(OF_DATA)})\s*=(?!=)\s*[a-z_A-Z]")
 #: What grows or shrinks from stage to stage.
+#: What one more is said of.
+_MORE = re.compile(r"(\w+) \+ 1\b")
 _STAGED = re.compile(r"(?://|\*) 2 \*\* [a-z_]\w*")
 _OWN = re.compile(r"\bself\.(\w+)")
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|\S")
@@ -208,11 +210,18 @@ def _counts_both(candidate: Candidate, run: Run, control: Run, evidence: Evidenc
 
 
 def _one_more(candidate: Candidate, run: Run, control: Run, evidence: Evidence) -> bool:
-    """Whether a size gets one more, which is just what the largest index needs, and the smallest is 0."""
+    """Whether a size gets one more, which is just what the largest index needs, and the smallest is 0.
+
+    Where the program says one more of it already, that may be what made the index too large.
+    """
     come = [_exchanged(edit.before, edit.after) for edit in candidate.edits]
     adds = all(not gone and sorted(new.elements()) == ["+", "1"] for gone, new in come)
-    known = evidence.crash.extents if evidence.crash is not None else ()
-    most = greatest(evidence) if adds and any(one is not None and one[0] == 0 for one in known) else None
+    made = {name for edit in candidate.edits for name in _MORE.findall(edit.after or "")}
+    known = {name for source in evidence.sources_seen() for name in _MORE.findall(source.whole)}
+    if not adds or made & known:
+        return False
+    extents = evidence.crash.extents if evidence.crash is not None else ()
+    most = greatest(evidence) if any(one is not None and one[0] == 0 for one in extents) else None
     return most is not None and most + 1 in _rows_made(run, control)
 
 

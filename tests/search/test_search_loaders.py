@@ -77,7 +77,7 @@ FAULTS = {
                 }
         net = torch.nn.Linear(3, 1)
         for batch in DataLoader(Rows(torch.rand(8, 3), torch.rand(8)), batch_size=4):
-            (batch["weight"] * net(batch["x"]).squeeze(-1)).sum().backward()
+            torch.dot(batch["weight"], net(batch["x"]).squeeze(-1)).backward()
         print(sum(net(batch["x"]).sum().item() for batch in DataLoader(Rows(torch.rand(6, 3)), batch_size=3)))
         """, '"weight": self', "if value is not None"),
     "samples counted before some are left out": (
