@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from explainer.oracle.places import Places
@@ -70,22 +70,22 @@ class Gradients:
         found = []
         for number, root in enumerate(roots):
             every = not self.trained and any(one.grad is not None for one in root.parameters())
-            named = dict(root.named_parameters())
+            named = dict(root.named_parameters(remove_duplicate=False))
             graded = {name for name, one in named.items() if id(one) in self.graded or one.grad is not None}
-            left = left_at_the_end(named, graded)
+            known = graded | left_at_the_end(named, graded)
             for path, module in root.named_modules():
                 for name, one in module.named_parameters(recurse=False) if id(module) in self.used else ():
                     wanted = one.requires_grad and (every or id(one) in self.trained) and id(one) not in written
-                    if wanted and id(one) not in self.graded and one.grad is None and f"{path}.{name}" not in left:
+                    if wanted and f"{path}.{name}".removeprefix(".") not in known:
                         found.append(f"{number}.{path}.{name}".replace("..", "."))
         return found
 
 
-def left_at_the_end(names: Iterable[str], graded: Collection[str]) -> set[str]:
+def left_at_the_end(names: Collection[str], graded: Collection[str]) -> set[str]:
     """The parameters of the last of several modules that got no gradient, though those of one in front did."""
     last: dict[tuple[str, str], int] = {}
     in_front: set[tuple[str, str]] = set()
-    for name in names:
+    for name in names if set(names) - set(graded) else ():
         for key, at in _in_row(name):
             last[key] = max(last.get(key, 0), at)
             in_front |= {key} if name in graded else set()

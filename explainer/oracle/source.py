@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import textwrap
 from collections import Counter
@@ -211,13 +212,13 @@ def takes_one(edits: Iterable[Edit]) -> bool:
 
 
 def _taken(text: str | None) -> int:
-    nodes = list(nodes_of(text))
+    nodes = nodes_of(text)
     sized = [one for one in nodes if isinstance(one, ast.BinOp) and isinstance(one.op, ast.FloorDiv)]
     of_sizes = {id(side) for one in sized for side in (one.left, one.right)} | _among_sizes(nodes)
     return sum(_is_entry(one) for one in nodes if id(one) not in of_sizes)
 
 
-def _among_sizes(nodes: list[ast.AST]) -> set[int]:
+def _among_sizes(nodes: Sequence[ast.AST]) -> set[int]:
     """What stands in a tuple that holds a whole number, too: `(self.dilation[0] * pad, 0)`."""
     rows = [one.elts for one in nodes if isinstance(one, (ast.Tuple, ast.List))]
     sizes = [row for row in rows if any(isinstance(one, ast.Constant) and type(one.value) is int for one in row)]
@@ -226,10 +227,8 @@ def _among_sizes(nodes: list[ast.AST]) -> set[int]:
 
 def _entries(text: str | None) -> Counter[str]:
     """The operands of arithmetic that are an entry of something; `size[1] // patch` computes a size."""
-    nodes = list(nodes_of(text))
-    sums = [one for one in nodes if isinstance(one, ast.BinOp) and not isinstance(one.op, ast.FloorDiv)]
-    sizes = _among_sizes(nodes)
-    made = [one for one in sums if id(one) not in sizes]
+    sizes = _among_sizes(nodes_of(text))
+    made = [one for one in _operations(text) if not isinstance(one.op, ast.FloorDiv) and id(one) not in sizes]
     return Counter(ast.unparse(side) for one in made for side in (one.left, one.right) if _is_entry(side))
 
 
@@ -361,12 +360,13 @@ def _keywords(text: str | None) -> Iterator[str]:
             yield from (f"{ast.unparse(node.func)}:{word.arg}" for word in node.keywords if word.arg)
 
 
-def nodes_of(text: str | None) -> list[ast.AST]:
+@functools.lru_cache(1024)
+def nodes_of(text: str | None) -> tuple[ast.AST, ...]:
     """The nodes of some lines of source; of a statement's head too (`for x in y:`), none of a part of one."""
     code = textwrap.dedent(text or "").strip()
     for form in (code, f"{code}\n    pass", f"{code})", f"f({code})"):
         try:
-            return list(ast.walk(ast.parse(form)))
+            return tuple(ast.walk(ast.parse(form)))
         except SyntaxError:
             continue
-    return []
+    return ()

@@ -215,14 +215,13 @@ def _one_more(candidate: Candidate, run: Run, control: Run, evidence: Evidence) 
     Where the program says one more of it already, that may be what made the index too large.
     """
     come = [_exchanged(edit.before, edit.after) for edit in candidate.edits]
-    adds = all(not gone and sorted(new.elements()) == ["+", "1"] for gone, new in come)
-    made = {name for edit in candidate.edits for name in _MORE.findall(edit.after or "")}
-    known = {name for source in evidence.sources_seen() for name in _MORE.findall(source.whole)}
-    if not adds or made & known:
-        return False
     extents = evidence.crash.extents if evidence.crash is not None else ()
     most = greatest(evidence) if any(one is not None and one[0] == 0 for one in extents) else None
-    return most is not None and most + 1 in _rows_made(run, control)
+    if most is None or any(gone or sorted(new.elements()) != ["+", "1"] for gone, new in come):
+        return False
+    made = {name for edit in candidate.edits for name in _MORE.findall(edit.after or "")}
+    known = {name for source in evidence.sources_seen() for name in _MORE.findall(source.whole)}
+    return not made & known and most + 1 in _rows_made(run, control)
 
 
 def _rows_made(run: Run, control: Run) -> list[int]:

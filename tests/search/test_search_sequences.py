@@ -14,6 +14,31 @@ pytestmark = pytest.mark.skipif(not can_check(), reason="no sandbox here")
 
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "a method that nothing calls, for lengths": (
+        """
+        import torch
+        from torch import nn
+        from torch.nn.utils.rnn import pack_padded_sequence
+        class Front(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.convs = nn.Sequential(nn.Conv1d(3, 8, 3, 2, 1), nn.ReLU(), nn.Conv1d(8, 8, 3, 2, 1))
+            @staticmethod
+            def left(lengths):
+                for _ in range(2):
+                    lengths = (lengths - 1) // 2 + 1
+                return lengths
+            def forward(self, x, lengths):
+                return self.convs(x.transpose(1, 2)).transpose(1, 2), lengths
+        class Net(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.front, self.rnn = Front(), nn.GRU(8, 4, batch_first=True)
+            def forward(self, x, lengths):
+                x, lengths = self.front(x, lengths)
+                return self.rnn(pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False))[1]
+        Net()(torch.randn(3, 21, 3), torch.tensor([21, 17, 9])).sum().backward()
+        """, "return self.convs", "self.left(lengths)"),
     "a mask of all steps where some are left out": (
         """
         import torch

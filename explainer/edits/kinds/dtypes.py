@@ -29,10 +29,15 @@ def as_dtype(at: Place, dtype: str) -> tuple[Edit, ...]:
     given = _given(at)
     if given is not None:
         return changed(at.source, [(given.span, _alike(given.text, dtype))])
-    library = next((one for one in _NUMPY if at.text.startswith(one)), None)
-    if library is not None or ".astype(" in at.text:
-        return insert_method(at, f'astype("{dtype}")' if library is None else f"astype({library}{dtype})")
-    return insert_method(at, _SHORT.get(dtype, f"to(torch.{dtype})"))
+    return insert_method(at, cast_of(at.text, dtype))
+
+
+def cast_of(made: str, dtype: str) -> str:
+    """The method that casts what a source text makes: `astype(np.int64)` of what NumPy makes, `long()` of a tensor."""
+    library = next((one for one in _NUMPY if made.startswith(one)), None)
+    if library is not None or ".astype(" in made:
+        return f'astype("{dtype}")' if library is None else f"astype({library}{dtype})"
+    return _SHORT.get(dtype, f"to(torch.{dtype})")
 
 
 def _given(at: Place) -> Place | None:

@@ -29,9 +29,12 @@ from explainer.source import Function, called, stored
 _TARGET = Pattern(r"(^|_)(labels?|targets?|class(es)?|y|gt|truth)($|_)", re.IGNORECASE)
 #: Of more samples than this no stored value is looked at, of more loaders none is changed.
 _STORED, _LOADERS = 100_000, 3
-_FILLERS = {"bool": "False", "int": "0", "float": "0.0", "str": '""'}
-#: What leaves all as it is that is multiplied with it: a number of Python's would be batched as float64.
-_FACTORS = {"bool": "True", "int": "1", "float": "1.0"}
+#: By what a tensor would be filled with: what stands for nothing, and what leaves all as it is by multiplying.
+_FILLERS = {
+    "zeros": {"bool": "False", "int": "0", "float": "0.0", "str": '""'},
+    "ones": {"bool": "True", "int": "1", "float": "1.0"},
+}
+#: A one by what the file imports: a number of Python's would be batched as float64.
 _ONES = {"torch": "torch.tensor(1.0)", "np": "np.float32(1.0)"}
 _Way = tuple[Any, ...]
 
@@ -183,7 +186,7 @@ def _handed(scene: Scene, read: set[tuple[Any, str]]) -> Iterator[tuple[Any, str
 def _filler(values: list[Any], like: str) -> str:
     """The source of a value like others, of zeros or ones: a number or a tensor of one shape; empty where unknown."""
     kinds = {type(one).__name__ for one in values}
-    plain = _FILLERS if like == "zeros" else _FACTORS
+    plain = _FILLERS[like]
     if kinds == {"int", "float"}:
         return plain["float"]
     if len(kinds) == 1 and kinds <= set(plain):

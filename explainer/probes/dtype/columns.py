@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from explainer.bindings import only_value
 from explainer.edits.cut_out import is_column
+from explainer.edits.kinds.dtypes import cast_of
 from explainer.edits.place import place_of
 from explainer.facts import SpanFact, TensorFact
 from explainer.probes import probe
@@ -16,8 +17,6 @@ from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import MISSING, is_module, is_tensor, read
 from explainer.source import Source
-
-_NUMPY = ("np.", "numpy.")
 
 
 @probe
@@ -46,11 +45,10 @@ def _base(at: At) -> str:
 
 
 def _cast(at: At) -> str:
-    """`astype(np.int64)` of what NumPy made in the same function, `long()` of a tensor."""
+    """The method by which a part of a table becomes whole numbers, by what made the table in the same function."""
     base, scope = at.node.value, at.source.scope_at(at.node.lineno)  # type: ignore[attr-defined]
     made = only_value(scope, base.id) if isinstance(base, ast.Name) else None
-    library = next((one for one in _NUMPY if made is not None and at.source.text(made).startswith(one)), None)
-    return f"astype({library}int64)" if library is not None else "long()"
+    return cast_of(at.source.text(made) if made is not None else "", "int64")
 
 
 class _ToColumn(Follow):

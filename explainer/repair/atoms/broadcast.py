@@ -88,9 +88,8 @@ def _sets(evidence: Evidence) -> list[Operand]:
 def _behind(evidence: Evidence) -> Iterator[ast.Call]:
     """The calls of the function that failed, from the line on in which it did."""
     place = evidence.crash.place if evidence.crash is not None else None
-    scope = place.source.scope_at(place.line) if place is not None else None
-    calls = (one for one in walked(scope) if isinstance(one, ast.Call)) if scope is not None else ()
-    yield from (one for one in calls if place is not None and (one.end_lineno or 0) >= place.line)
+    nodes = walked(place.source.scope_at(place.line)) if place is not None else ()
+    yield from (one for one in nodes if isinstance(one, ast.Call) and (one.end_lineno or 0) >= place.line)  # type: ignore[union-attr]
 
 
 def _reduces(call: ast.Call, last: int) -> bool:

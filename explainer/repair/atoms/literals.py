@@ -143,8 +143,8 @@ def literal(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def _offsets(spot: Spot, node: ast.expr) -> bool:
     """Whether a number is added to what is worked out, or taken from it: one more or less is soon miscounted."""
     parent = spot.place.source.parent_of(node)
-    adds = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add)
-    return adds or (isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Sub) and parent.right is node)
+    sign = parent.op if isinstance(parent, ast.BinOp) else None
+    return isinstance(sign, ast.Add) or (isinstance(sign, ast.Sub) and getattr(parent, "right", None) is node)
 
 
 def _shifted(value: int, evidence: Evidence) -> Iterator[int]:

@@ -97,23 +97,24 @@ def _uncalled(spot: Spot, evidence: Evidence) -> list[str]:
     """The functions of one value that a place's class or file defines, or imports, and the program reads nowhere."""
     source, line = spot.place.source, spot.place.line
     own, owner = source.function_at(line), source.class_at(line)
-    found = [(home, one) for home, one in _unread(tuple(evidence.sources_seen())) if one is not own]
-    methods = [f"self.{one.name}" for _, one in found if owner is not None and one in owner.body]
-    top = [(home, one) for home, one in found if one in getattr(home.tree, "body", ())]
-    return [*methods, *(one.name for home, one in top if home is source or one.name in source.imported)]
+    found = [row for row in _unread(tuple(evidence.sources_seen())) if row[2] is not own]
+    methods = [f"self.{one.name}" for _, of, one in found if of is not None and of is owner]
+    functions = [(home, one.name) for home, of, one in found if of is None]
+    return [*methods, *(name for home, name in functions if home is source or name in source.imported)]
 
 
 @functools.lru_cache(4)
-def _unread(sources: tuple[Source, ...]) -> list[tuple[Source, ast.FunctionDef]]:
+def _unread(sources: tuple[Source, ...]) -> list[tuple[Source, ast.ClassDef | None, ast.FunctionDef]]:
+    """The functions and methods of one value that the program reads nowhere, with their files and classes."""
     nodes = [node for one in sources for node in one.nodes()]
-    read = {one.id for one in nodes if isinstance(one, ast.Name)}
+    read = {one.id for one in nodes if isinstance(one, ast.Name)} | _CALLED_BY_TORCH
     read |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
-    tops = [(one, node) for one in sources for node in getattr(one.tree, "body", ())]
-    own = [(home, node) for home, top in tops if isinstance(top, ast.ClassDef) for node in _methods(top)]
-    methods = [(home, node) for home, node in own if _of_one(node) and not node.name.endswith("__")]
-    functions = [(home, node) for home, node in tops if isinstance(node, ast.FunctionDef) and _takes(node) == 1]
-    found = [*methods, *(one for one in functions if not one[1].decorator_list)]
-    return [(home, node) for home, node in found if node.name not in read | _CALLED_BY_TORCH]
+    tops = [(home, node) for home in sources for node in getattr(home.tree, "body", ())]
+    owners = [(home, node) for home, node in tops if isinstance(node, ast.ClassDef)]
+    methods = [(home, of, one) for home, of in owners for one in _methods(of) if not one.name.endswith("__")]
+    plain = [(home, None, one) for home, one in tops if isinstance(one, ast.FunctionDef) and not one.decorator_list]
+    found = [*(row for row in methods if _of_one(row[2])), *(row for row in plain if _takes(row[2]) == 1)]
+    return [row for row in found if row[2].name not in read]
 
 
 def _of_one(method: ast.FunctionDef) -> bool:

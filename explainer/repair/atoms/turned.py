@@ -38,8 +38,9 @@ def _gone_through(spot: Spot) -> Iterator[ast.expr]:
     for node in expressions(spot):
         parent = spot.place.source.parent_of(node)
         if isinstance(parent, (ast.For, ast.comprehension)) and node is parent.iter:
-            yield from node.args if isinstance(node, ast.Call) and called(node) in _THROUGH else [node]
-            yield from [node] if isinstance(node, ast.Call) and called(node) == "enumerate" else []
+            through = called(node) if isinstance(node, ast.Call) else ""
+            yield from node.args if through in _THROUGH else [node]  # type: ignore[attr-defined]
+            yield from [node] if through == "enumerate" else []
 
 
 def _turned(spot: Spot, node: ast.expr) -> str | None:
