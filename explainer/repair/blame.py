@@ -13,7 +13,7 @@ from explainer.frozen import frozen, replace
 from explainer.oracle.source import collates, of_layout, puts_in
 from explainer.repair.agreement import sets_apart
 from explainer.repair.features import Roles, adds_start, features, lost_parameters, roles
-from explainer.repair.perturbed import computed_of, holds
+from explainer.repair.perturbed import computed_of, holds, outliving
 from explainer.repair.prior import score
 from explainer.repair.survivors import Survivor, alike, downstream
 from explainer.replay.outcomes import ties
@@ -26,6 +26,10 @@ AVOIDS = {"unreached", "fewer"}
 #: generator does, of the surer tiers and of the others: trusting all as much made most wrong lines of 580 programs.
 BETTER, SURER, FITTING = 3.0, 2.0, 1.0
 SURE_TIER = 1
+#: By how much a survivor may be less likely than the first and still outlive it, and how many such are looked at.
+RIVAL, _RIVALS = 6.0, 3
+#: What it is worth that an edit is right for other sizes, too, as the one that came first was not.
+GENERAL = 2.0
 #: How many repairs of two edits that begin with the same one count.
 _SECONDS = 2
 #: From which share of all that may be right (that none is, included) a line needs no wider search; keeps the proof that
@@ -86,7 +90,8 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
         if adds_start(candidate):  # of any other number nothing says why it is that one
             judgement = replace(judgement, doubts=tuple(one for one in judgement.doubts if one != "number"))
         counted = features(candidate, run, control, judgement, evidence, where)
-        found.append(Survivor(candidate, run, judgement, score(counted), lost_parameters(run, control), counted))
+        worth = score(counted) + GENERAL * (edits in _general(checker))
+        found.append(Survivor(candidate, run, judgement, worth, lost_parameters(run, control), counted))
     found = [one for one in found if not any(set(other.candidate.edits) < set(one.candidate.edits) for other in found)]
     own = next((one for one in found if one.candidate.edits == known), None)
     first = own if own is not None and "widens" not in own.counted else _generated(found, control)
@@ -100,17 +105,51 @@ def blamed(checker: Any, evidence: Evidence, known: tuple[Edit, ...] = ()) -> Bl
     ):
         found = [first, *(one for one in found if one is not first)]
     first = found[0] if found else None
+    if first is not None and _outlived(checker, evidence, found):
+        return _doubting(first, checker, evidence, known)
     if first is None or first.candidate.edits == known:
         odd = first is not None and first.odd
         return replace(_shared(found, evidence, where), odd=odd, fits=odd or (first is not None and first.lost > 0))
     told = _told(checker, evidence, first.candidate)
     if told is False and not first.judgement.doubts:
-        doubted = replace(first.judgement, doubts=("chance",))
-        checker.survived[first.candidate.edits] = first.candidate, doubted
-        return blamed(checker, evidence, known)
+        return _doubting(first, checker, evidence, known)
     chance = told is False or (told is None and bool(computed_of(first.candidate)))
     fits = first.odd or chance or first.lost > 0 or _fits(first, where)
     return replace(_shared(found, evidence, where), odd=first.odd, fits=fits, told=told is True)
+
+
+def _doubting(one: Survivor, checker: Any, evidence: Evidence, known: tuple[Edit, ...]) -> Blame:
+    """Who is to blame where a survivor fits by chance."""
+    checker.survived[one.candidate.edits] = one.candidate, replace(one.judgement, doubts=("chance",))
+    return blamed(checker, evidence, known)
+
+
+def _outlived(checker: Any, evidence: Evidence, found: list[Survivor]) -> bool:
+    """Whether the first survivor is right for the sizes at hand alone, and one of another line is for others, too."""
+    first, rivals = found[0].candidate, _rivals(found)
+    if found[0].judgement.doubts or not rivals:
+        return False
+    key = ("outliving", first.edits, *(one.edits for one in rivals))
+    known: list[Candidate] = checker.scene.once(key, lambda: outliving(checker, evidence, first, rivals))
+    _general(checker).update(one.edits for one in known)
+    return bool(known)
+
+
+def _general(checker: Any) -> set[tuple[Edit, ...]]:
+    """The edits that were seen to be right for other sizes, too, as another one was not."""
+    known: set[tuple[Edit, ...]] = checker.scene.once("right for other sizes", set)
+    return known
+
+
+def _rivals(found: list[Survivor]) -> list[Candidate]:
+    """The likeliest survivors of the likeliest other lines that have no doubt, and do not fit whatever comes."""
+    lines: dict[Any, Survivor] = {}
+    for one in found:
+        edits = one.candidate.edits
+        fits_anything = one.counted.get("adapts") or collates(edits) or puts_in(edits)
+        if not one.judgement.doubts and not fits_anything and one.score > found[0].score - RIVAL:
+            lines.setdefault(one.line, one)
+    return [one.candidate for line, one in lines.items() if line != found[0].line][:_RIVALS]
 
 
 def _comes_first(first: Survivor, own: Survivor | None, best: Survivor, evidence: Evidence) -> bool:

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
+from explainer.bindings import named_values
 from explainer.edits.candidate import PAIRED, Candidate
 from explainer.edits.changes import drops_name, is_cast, only_adapts
 from explainer.edits.evidence import Evidence
@@ -61,6 +62,8 @@ _MARKS = 2
 _FAR = 8
 #: What is added to lengths: as far as this.
 _OFFSET = 2
+#: From which number on a setting is one: smaller ones stand for many things.
+_SETTING = 5
 #: Atoms after which all data are read in another way, those with which the call went well too.
 _TURNING = ("dimension", "layout", "swap", "pattern")
 
@@ -129,6 +132,7 @@ def features(
         "forgets": float(forgetting),
         "reads-unread": float(not forgetting and reads_unread(candidate, evidence)),
         "exact": float(candidate.exact),
+        "levels": float(_levels(candidate, evidence)),
         "offset": float(any(_offsets(edit.before or "", edit.after or "") for edit in candidate.edits)),
         "other-end": float(_other_end(candidate)),
         "kept-otherwise": float(_kept_otherwise(candidate, evidence)),
@@ -192,6 +196,36 @@ def _offsets(before: str, after: str) -> bool:
     one, other = int(old[apart[0]]), int(new[apart[0]])
     behind = old[apart[0] - 1] in ("+", "-") and (old[apart[0] - 2].isidentifier() or old[apart[0] - 2] in (")", "]"))
     return behind and one <= _OFFSET < abs(other - one) + 1
+
+
+def _levels(candidate: Candidate, evidence: Evidence) -> bool:
+    """Whether a setting becomes what another setting is already, where the two met and differ: `WIDTH, STEPS = 48, 48`.
+
+    They were two on purpose; what a layer is given at once is no setting.
+    """
+    gone, come = (list(one.elements()) for one in _exchanged(candidate.edits[0].before, candidate.edits[0].after))
+    if len(candidate.edits) != 1 or len(gone) != 1 or len(come) != 1 or not (gone[0] + come[0]).isdigit():
+        return False
+    old, new = int(gone[0]), int(come[0])
+    at = evidence.sources(candidate.culprit.file), candidate.culprit.line
+    values = [row for source in evidence.sources_seen() for row in _settings(source)]
+    changed = any((source, line) == at and value == old for value, source, line in values)
+    beside = any(value == new and (source, line) != at for value, source, line in values) or _holds(*at, new)
+    return {old, new} <= set(evidence.said) and new >= _SETTING and changed and beside
+
+
+def _holds(source: Source | None, line: int, number: int) -> bool:
+    """Whether a line has a setting of its own of this number."""
+    return source is not None and any(row[0] == number and row[2] == line for row in _settings(source))
+
+
+@functools.lru_cache(64)
+def _settings(source: Source) -> tuple[tuple[int, Source, int], ...]:
+    """The whole numbers that names, parameters and fields of a file are given, with the line of each."""
+    given = [value for node in source.nodes() for _, value in named_values(node)]
+    values = [one for value in given for one in (value.elts if isinstance(value, ast.Tuple) else [value])]
+    whole = (one for one in values if isinstance(one, ast.Constant) and type(one.value) is int)
+    return tuple((one.value, source, one.lineno) for one in whole)  # type: ignore[misc]
 
 
 def _fills(candidate: Candidate, evidence: Evidence) -> bool:

@@ -1,11 +1,12 @@
-"""A size that fits by chance: it does so no more once a number that the edit reads is another."""
+"""A size that fits by chance: it does so no more once a number that the edit reads or writes is another."""
 
 from __future__ import annotations
 
 import ast
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from explainer.diagnosis import Edit
@@ -23,9 +24,12 @@ from explainer.source import Source
 
 #: Numbers below are dimensions, kernels and channels of images as often as sizes.
 _LEAST = 4
+_NUMBER = re.compile(r"(?<![\w.])\d+(?![\w.])")
 _READ = (ast.Name, ast.Attribute, ast.Subscript)
 #: How many names of an edit are looked at.
 _NAMES = 3
+#: By what a number is multiplied: by twice, it may become another size that is in question.
+_FACTORS = (2, 3)
 
 
 def holds(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None:
@@ -41,6 +45,46 @@ def holds(checker: Any, evidence: Evidence, candidate: Candidate) -> bool | None
     made = {evaluated(one, scope) for one in arithmetic(candidate.edits)}
     told = [_with(checker, candidate, changes, made) for changes in _changes(evidence, candidate, read)]
     return False if False in told else True if True in told else None
+
+
+def outliving(checker: Any, evidence: Evidence, candidate: Candidate, rivals: Sequence[Candidate]) -> list[Candidate]:
+    """The rivals of an edit that do not fail where a number is another one, and it fails as the unedited program does.
+
+    The number is one that the edit writes or reads, wherever else it is written: what is right for the program at
+    hand alone is less likely than what is right for other sizes, too. It must change one of the sizes that meet: where
+    it changes both, what fits anything would win.
+    """
+    numbers = dict.fromkeys([*_written(candidate), *_terms(candidate, _scope(evidence, candidate))])
+    for factor in _FACTORS if rivals else ():
+        for changes in _changes(evidence, candidate, list(numbers), factor):
+            plain, own = (_failing(checker, edits, candidate, changes) for edits in ((), candidate.edits))
+            if plain and own and len(_numbers(checker.control()) - _numbers(plain)) == 1:
+                return [one for one in rivals if _passes_with(checker, one, changes)]
+    return []
+
+
+def _failing(checker: Any, edits: tuple[Edit, ...], candidate: Candidate, changes: tuple[Edit, ...]) -> Run | None:
+    """The run of edits with other numbers, where it fails as the unedited program does."""
+    run: Run | None = checker.tried_with(replace(candidate, edits=(*edits, *changes)), checker.control())
+    return run if run is not None and _alike(run, checker.control()) else None
+
+
+def _passes_with(checker: Any, candidate: Candidate, changes: tuple[Edit, ...]) -> bool:
+    if _lines(candidate.edits) & _lines(changes):
+        return False
+    control = checker.control()
+    run = checker.tried_with(replace(candidate, edits=(*candidate.edits, *changes)), control)
+    return run is not None and passes(run, control)
+
+
+def _lines(edits: tuple[Edit, ...]) -> set[tuple[str, int]]:
+    return {(edit.file, line) for edit in edits for line in range(edit.start_line, edit.end_line + 1)}
+
+
+def _written(candidate: Candidate) -> list[int]:
+    """The numbers that an edit writes where they did not stand."""
+    rows = ((_NUMBER.findall(edit.before or ""), _NUMBER.findall(edit.after or "")) for edit in candidate.edits)
+    return [int(one) for old, new in rows for one in (Counter(new) - Counter(old)).elements()]
 
 
 def _with(checker: Any, candidate: Candidate, changes: tuple[Edit, ...], made: set[int | None]) -> bool | None:
@@ -77,21 +121,21 @@ def _scope(evidence: Evidence, candidate: Candidate) -> Mapping[str, Any]:
     return scope_at(evidence, Place(source, node)) if source is not None and node is not None else {}
 
 
-def _changes(evidence: Evidence, candidate: Candidate, read: list[int]) -> Iterator[tuple[Edit, ...]]:
-    """For each number that an edit reads: the edits that double it wherever it is written."""
+def _changes(evidence: Evidence, candidate: Candidate, read: list[int], factor: int = 2) -> Iterator[tuple[Edit, ...]]:
+    """For each number that an edit reads: the edits that double it (or else) wherever it is written."""
     for number in itertools.islice((one for one in read if one >= _LEAST), _NAMES):
         try:
-            yield tuple(edit for one in evidence.sources_seen() for edit in _doubled(one, number, candidate))
+            yield tuple(edit for one in evidence.sources_seen() for edit in _multiplied(one, number, factor, candidate))
         except EditError:
             continue
 
 
-def _doubled(source: Source, number: int, candidate: Candidate) -> tuple[Edit, ...]:
+def _multiplied(source: Source, number: int, factor: int, candidate: Candidate) -> tuple[Edit, ...]:
     """The edits of a file's lines beside the candidate's own."""
     own = {line for edit in candidate.edits if edit.file == shown(source.file)
            for line in range(edit.start_line, edit.end_line + 1)}  # fmt: skip
     spans = (source.span(node) for node in source.nodes() if _is(node, number))
-    free = [(span, str(2 * number)) for span in spans if not own & {span.line, span.end_line or span.line}]
+    free = [(span, str(factor * number)) for span in spans if not own & {span.line, span.end_line or span.line}]
     return changed(source, free) if free else ()
 
 

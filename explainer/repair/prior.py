@@ -65,6 +65,7 @@ ATOM: Mapping[str, float] = {
     "statement": 2.2,
     "unreturned": 0.2,
     "likewise": 0.2,
+    "alongside": 0.1,
     "rebound": 0.3,
     "branched": 0.2,
     "mapped": 0.1,
@@ -209,6 +210,7 @@ _USUAL, _UNFITTED = 0.6, 2.0
 #: stage to stage, or a length with the start of the numbering added to it; nor are all samples of one size by chance
 #: where another amount is filled up. What changes all that meets alike brings none of it together.
 #: The other end of a layer is a size of just another kind. What is added to a length, as in `n - kernel + 1`, is one.
+#: Of two settings that differ one seldom is to be the other.
 #: What an object keeps of what it is given, and not as it is, is what the rest of it is made for.
 #: What computes a size that a tensor had computes it rightly; the first that does not is to blame. Statements that are
 #: alike but for names seldom come to say the same by chance.
@@ -217,9 +219,9 @@ _BY_HAND = {"departs": -2.0, "later": 1.0, "met": 1.5, "as-sibling": -1.0, "offs
             "named-so": 5.0, "misplaced": 7.0, "counts-all": -3.0, "reads-otherwise": 2.5, "known=two": 3.0,
             "drops-samples": 1.0, "apart": -1.5, "reads-unread": -2.0, "both-directions": -2.0, "takes-part": -1.5,
             "multiplied": -1.0, "counts-both": -1.5, "one-more": -1.5, "exact": -1.0, "staged": -2.5, "numbered": -2.5,
-            "turned-input": 3.0}  # fmt: skip
+            "turned-input": 3.0, "levels": 3.0}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
-           "extended", "tail", "earlier",
+           "extended", "tail", "earlier", "alongside",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",
            "overlapping", "multiple", "drawn", "filled", "times", "lengthened",

@@ -47,11 +47,15 @@ _Rows = Sequence[tuple[ast.AST, Mapping[str, str]]]
 
 @frozen
 class Proposal:
-    """A candidate with what speaks against it; `atom` is the kind of edit, empty for that of a generator."""
+    """A candidate with what speaks against it; `atom` is the kind of edit, empty for that of a generator.
+
+    `past`: with it the crashed run gets past the call that failed.
+    """
 
     candidate: Candidate
     cost: float
     atom: str = ""
+    past: bool = False
 
 
 def space(evidence: Evidence, most: int = 1200, family: str = "") -> list[Proposal]:

@@ -141,7 +141,11 @@ def _together(fates: Sequence[tuple[Proposal, str]], evidence: Evidence) -> Iter
 
 def _queue(fates: Iterable[tuple[Proposal, str]], untold: int = _UNTOLD) -> list[Proposal]:
     """What is worth a whole run, the best first, with a few of one kind at one line."""
-    kept = [(replace(one, cost=one.cost + _BEHIND[fate]), fate) for one, fate in fates if fate in _BEHIND]
+    kept = [
+        (replace(one, cost=one.cost + _BEHIND[fate], past=fate == PASSES), fate)
+        for one, fate in fates
+        if fate in _BEHIND
+    ]
     kept.sort(key=lambda row: row[0].cost)
     return list(_spread(kept, untold))[:RUNS]
 
@@ -165,15 +169,23 @@ def _run(
 ) -> None:
     """Run the `least` first of a queue, and as much more as is about as likely as the best without a doubt.
 
-    What is `odd` settles nothing.
+    What is `odd` settles nothing. Of what is less likely, the first of each line that gets past the call is run, too.
     """
     costs = {one.candidate.edits: one.cost for one in queue}
-    best = math.inf
-    for tried, (candidate, _, judgement) in enumerate(checker.runs((one.candidate for one in queue), progress), 1):
+    settled = [math.inf]
+    for candidate, _, judgement in checker.runs(_worth_a_run(queue, least, settled), progress):
         if judgement is not None and not judgement.doubts and not odd(candidate):
-            best = min(best, costs[candidate.edits])
-        if tried >= least and (tried >= len(queue) or queue[tried].cost > best + MARGIN):
-            break
+            settled.append(costs[candidate.edits])
+
+
+def _worth_a_run(queue: Sequence[Proposal], least: int, settled: Sequence[float]) -> Iterator[Candidate]:
+    """What of a queue is run, as long as it is asked for; `settled`: what those cost that have passed so far."""
+    seen: set[tuple[str, int]] = set()
+    for at, one in enumerate(queue):
+        line = _line(one.candidate)
+        if at < least or one.cost <= min(settled) + MARGIN or (one.past and line not in seen):
+            seen.add(line)
+            yield one.candidate
 
 
 def _fits_anyway(checker: Any, candidate: Candidate) -> bool:

@@ -258,6 +258,7 @@ def test_every_atom_has_examples_and_a_cost():
         "windowed",
         "unreturned",
         "likewise",
+        "alongside",
         "shortened",
         "extended",
         "tail",

@@ -96,6 +96,7 @@ ALONE = [
     ("windowed", "x + s[:t, :t]", ""),  # nothing longer than it meets it
     ("unreturned", "def f(x):\n    y = x\n    return y", ""),  # its value is wanted where it failed
     ("likewise", "y = f(x)", ""),
+    ("alongside", "x = x[keep]", "sizes 6 and 4"),  # nothing has the rows that it had
     ("indexed", "f(x[0], k[0], v)", ""),  # not by a name
     ("indexed", "f(x[:, ids], v)", ""),  # one alone
     ("sides", "g((b // 2) ** 2)", "sizes 11 and 13"),  # no two sides make so many

@@ -28,6 +28,38 @@ FAULTS = {
         (-net(data).mean()).backward()
         optimizer.step()
         """, "scores(x, self.centres)", "scores(x.unsqueeze(1), self.centres)"),
+    "rows of a mask that was made before rows were left out": (
+        """
+        import torch
+        from torch import nn
+        rows = torch.arange(80.0).reshape(40, 2) / 80
+        target = rows.sum(1)
+        rows[torch.arange(0, 40, 5), 1] = float("nan")
+        early = rows[:, 0] < 0.7
+        known = ~rows.isnan().any(1)
+        rows, target = rows[known], target[known]
+        inside, wanted = rows[early], target[early]
+        net = nn.Linear(2, 1)
+        (net(inside)[:, 0] - wanted).square().mean().backward()
+        """, "rows, target = rows[known]", "early = early[known]"),
+    "weights of edges that come twice": (
+        """
+        import torch
+        from torch import nn
+        def both_ways(edges):
+            return torch.cat([edges, edges.flip(0)], dim=1)
+        class Layer(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.lin = nn.Linear(3, 3)
+            def forward(self, x, edges, shares):
+                sent = self.lin(x)[edges[0]] * shares[:, None]
+                return torch.zeros_like(x).index_add(0, edges[1], sent)
+        edges = torch.randint(0, 12, (2, 30))
+        shares = torch.rand(30)
+        edges = both_ways(edges)
+        Layer()(torch.randn(12, 3), edges, shares).mean().backward()
+        """, "edges = both_ways(edges)", "shares = torch.cat([shares, shares])"),
     "one-hot classes beside a map with its classes first": (
         """
         import torch
@@ -293,3 +325,15 @@ def test_rows_that_are_to_meet_in_pairs_are_not_set_against_all_others(runner: R
         error(made[:-1], meant).backward()
         """
     assert_never_offered(runner, program, "unsqueeze")
+
+
+def test_what_does_not_go_with_rows_that_were_filtered_is_not_filtered_along(runner: Runner) -> None:
+    program = """
+        import torch
+        rows, other = torch.arange(80.0).reshape(40, 2), torch.rand(40)
+        known = rows[:, 0] > 20
+        rows = rows[known]
+        (rows @ other[:3].requires_grad_()).sum().backward()
+        """
+    assert_never_offered(runner, program, "[known]; other")
+    assert_never_offered(runner, program, "other = other[known]")

@@ -278,6 +278,66 @@ FAULTS = {
         x, y = torch.rand(4, 6, 3), torch.randint(0, 5, (4, 6))
         nn.functional.cross_entropy(read(x).view(4 * 6, -1), y.reshape(4 * 6)).backward()
         """, "read(x).view(", "read(x).reshape("),
+    "an average over the features, which are as many as a name says": (
+        """
+        import torch
+        from torch import nn
+        class Reader(nn.Module):
+            def __init__(self, length=48, piece=6, width=24, classes=5):
+                super().__init__()
+                self.piece, self.take = piece, nn.Linear(piece, width)
+                self.out = nn.Linear(width, classes)
+            def forward(self, x):
+                parts = self.take(x.unflatten(1, (-1, self.piece)))
+                seen = parts.mean(dim=2)
+                return self.out(seen)
+        net = Reader(length=36)
+        nn.functional.cross_entropy(net(torch.rand(4, 36)), torch.arange(4)).backward()
+        """, "parts.mean(dim=2)", "parts.mean(dim=1)"),
+    "all labels counted where a model has some of them": (
+        """
+        import torch
+        from torch import nn
+        NAMES = ["bird", "cat", "none", "dog", "fish"]
+        LEARNED = [one for one in NAMES if one != "none"]
+        def hot(rows):
+            made = torch.zeros(len(rows), len(LEARNED))
+            for at, name in enumerate(rows):
+                made[at] = torch.tensor([float(name == one) for one in LEARNED])
+            return made
+        def shares(rows):
+            return torch.tensor([1.0 + rows.count(one) for one in NAMES])
+        rows = ["cat", "dog", "none", "fish", "bird", "dog"]
+        net, target, more = nn.Linear(3, len(LEARNED)), hot(rows), shares(rows)
+        nn.functional.binary_cross_entropy_with_logits(net(torch.rand(6, 3)), target, pos_weight=more).backward()
+        """, "for one in NAMES])", "for one in LEARNED])"),
+    "parts unpacked in another order, where two settings could be made one": (
+        """
+        import torch
+        from torch import nn
+        PAST, AHEAD = 24, 7
+        class Block(nn.Module):
+            def __init__(self, past, ahead):
+                super().__init__()
+                self.body = nn.Linear(past, 16)
+                self.to_past, self.to_ahead = nn.Linear(16, past), nn.Linear(16, ahead)
+            def forward(self, x):
+                h = self.body(x).relu()
+                return self.to_ahead(h), self.to_past(h)
+        class Stack(nn.Module):
+            def __init__(self, past, ahead):
+                super().__init__()
+                self.blocks = nn.ModuleList([Block(past, ahead) for _ in range(2)])
+            def forward(self, x):
+                total = 0
+                for block in self.blocks:
+                    seen, told = block(x)
+                    x = x - seen
+                    total = total + told
+                return total
+        net, rows = Stack(PAST, AHEAD), torch.rand(6, 40)
+        nn.functional.mse_loss(net(rows[:, :PAST]), rows[:, PAST : PAST + AHEAD]).backward()
+        """, "return self.to_ahead(h)", "self.to_past(h), self.to_ahead(h)"),
 }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from explainer.edits.place import Place, as_primary
 from explainer.source import called
 
 #: How many steps behind the failing call are looked at, and how many a column is followed back.
-_STEPS, _HANDED_ON = 30, 6
+_STEPS, _HANDED_ON = 90, 8
 
 
 def squeezed(evidence: Evidence) -> Iterator[Candidate]:

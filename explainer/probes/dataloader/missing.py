@@ -24,7 +24,7 @@ from explainer.probes.files import calls_named, nodes_of
 from explainer.probes.places import span_fact
 from explainer.probes.scene import Scene
 from explainer.probes.values import attribute, fields_of, is_tensor
-from explainer.source import Function, called, stored
+from explainer.source import Function, Source, called, stored
 
 _TARGET = Pattern(r"(^|_)(labels?|targets?|class(es)?|y|gt|truth)($|_)", re.IGNORECASE)
 #: Of more samples than this no stored value is looked at, of more loaders none is changed.
@@ -41,7 +41,7 @@ _Way = tuple[Any, ...]
 
 @probe
 def missing_part(scene: Scene) -> SpanFact | None:
-    """The expression of `__getitem__` whose value is None for some samples: a span with `detail`.
+    """The expression of `__getitem__`, or of what made the samples, whose value is None for some: a span with `detail`.
 
     `dataset` is the class, `way` where the part stands in a sample (`["age"]`, `[1]`), `count` for how many it is None
     and `of` how many are known (those of the batch, or all that the dataset stores), `target` whether it is called a
@@ -59,6 +59,8 @@ def missing_part(scene: Scene) -> SpanFact | None:
         stored_way, known = _of_stored(dataset, function)
         way, values = (stored_way, known) if known else (way, values)
     node = written_part(function, way) if way else None
+    if node is None and way:
+        source, function, node = _made_elsewhere(scene, way[-1]) or (source, function, None)
     if node is None or not any(one is None for one in values):
         return None
     target = any(_TARGET.search(one) for one in (str(way[-1]), source.text(node)))
@@ -70,6 +72,17 @@ def missing_part(scene: Scene) -> SpanFact | None:
     about: dict[str, Any] = {"dataset": type(dataset).__name__, "way": written_way(way), "target": target, "fill": fill}
     about |= {"count": len(values) - len(there), "of": len(values), "factor": factor}
     return span_fact(source, origin, None, **about, new=_filled(function, source.text(origin), fill))
+
+
+def _made_elsewhere(scene: Scene, key: Any) -> tuple[Source, Function, ast.expr] | None:
+    """The one entry of a dict that a function of the program may write as None: `__getitem__` hands the dict on."""
+    found = []
+    for source, node in nodes_of(scene, ast.Dict):
+        function = source.function_at(node.lineno)
+        rows = zip(node.keys, node.values, strict=True) if function is not None else ()
+        named = [value for name, value in rows if isinstance(name, ast.Constant) and name.value == key]
+        found += [(source, function, one) for one in named if function is not None and _written_none(function, one)]
+    return found[0] if len(found) == 1 else None
 
 
 def _of_batch(batch: list[Any]) -> tuple[_Way, list[Any]]:

@@ -98,6 +98,7 @@ ATOMS: dict[str, Atom] = {
     "statement": statements.statement,
     "unreturned": statements.unreturned,
     "likewise": likewise.likewise,
+    "alongside": likewise.alongside,
     "rebound": likewise.rebound,
     "branched": branches.branched,
     "mapped": mapped.mapped,

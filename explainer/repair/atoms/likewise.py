@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import Place
 from explainer.repair.atoms.arguments import parameters_at
-from explainer.repair.atoms.common import calls, row_of
+from explainer.repair.atoms.common import bound_below, calls, integers, row_of, tensors
 from explainer.repair.offer import Offer
 from explainer.repair.siblings import alike, renamed
 from explainer.repair.spots import Spot, statement_around
@@ -75,6 +75,39 @@ def _inside(node: ast.expr) -> ast.expr | None:
     if call and all(isinstance(one, ast.Constant) for one in node.args):  # type: ignore[attr-defined]
         return node.func.value  # type: ignore[attr-defined,no-any-return]
     return None
+
+
+def alongside(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`x = x[keep]` -> `x = x[keep]; z = z[keep]`, where `z` has the rows that `x` had: they are of the same things.
+
+    So where rows come twice, or `n` are added: `edges = both_ways(edges)` -> and then `w = torch.cat([w, w])`.
+    """
+    source, statement = spot.place.source, statement_around(spot.place)
+    known = tensors(spot)
+    if not isinstance(statement, ast.Assign) or not stored(statement) & loaded(statement):
+        return
+    below = {name for one in source.block_of(statement) if one.lineno > statement.lineno for name in loaded(one)}
+    for name in sorted(below & known.keys() - loaded(statement) - bound_below(source, statement.lineno)):
+        rows = known[name][0] if known[name] else 0
+        for text in _in_step(spot, statement, name, rows) if rows in evidence.said else ():
+            lines = f"{source.text(statement)}\n{' ' * statement.col_offset}{text}"
+            yield Offer("alongside", spot, row_of([statement]), lines, "rows", 0.0, statement)
+
+
+def _in_step(spot: Spot, statement: ast.Assign, name: str, rows: int) -> Iterator[str]:
+    """What makes rows as many as those that a statement has given other names, in the same way."""
+    known = tensors(spot)
+    values = statement.value.elts if isinstance(statement.value, ast.Tuple) else [statement.value]
+    kept = {ast.unparse(one.slice) for one in values if isinstance(one, ast.Subscript)}
+    yield from (f"{name} = {name}[{mask}]" for mask in sorted(kept) if known.get(mask) == [rows])
+    grown = {size for one in stored(statement) for size in known.get(one, ())}
+    if not isinstance(statement.value, ast.Call) or "torch" not in spot.place.source.imported:
+        return
+    if 2 * rows in grown:
+        yield f"{name} = torch.cat([{name}, {name}])"
+    more = {size - rows for size in grown} & set(integers(spot).values())
+    for text in [text for text, value in integers(spot).items() if value in more and value != rows]:
+        yield f"{name} = torch.cat([{name}, {name}.new_ones({', '.join([text, *map(str, known[name][1:])])})])"
 
 
 def rebound(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
