@@ -168,6 +168,11 @@ TITLES: Mapping[str, Texts] = {
         "ko": "`{old}` 의 마지막 차원 없애기(squeeze): 열 [{n}, 1] 이 행과 만나면 모든 쌍의 표가 됨",
         "zh": "去掉 `{old}` 的最后一维（squeeze）：列 [{n}, 1] 与行相遇会得到所有配对的表",
     },
+    "outgrows": {
+        "en": "give the result of `{what}` memory of its own: it is larger than what it is written into",
+        "ko": "`{what}` 결과를 새 메모리에 두기: 결과가 써 넣을 텐서보다 큼",
+        "zh": "让 `{what}` 的结果另占内存：它比要写入的张量大",
+    },
     "squeeze": {
         "en": "keep the batch, `{new}`: a bare `squeeze()` drops it where it has one sample",
         "ko": "배치 차원 유지하기, `{new}`: 인자 없는 `squeeze()` 호출은 샘플이 하나인 배치 차원도 없앰",

@@ -210,13 +210,8 @@ def _levels(candidate: Candidate, evidence: Evidence) -> bool:
     at = evidence.sources(candidate.culprit.file), candidate.culprit.line
     values = [row for source in evidence.sources_seen() for row in _settings(source)]
     changed = any((source, line) == at and value == old for value, source, line in values)
-    beside = any(value == new and (source, line) != at for value, source, line in values) or _holds(*at, new)
+    beside = any(value == new for value, _, _ in values)
     return {old, new} <= set(evidence.said) and new >= _SETTING and changed and beside
-
-
-def _holds(source: Source | None, line: int, number: int) -> bool:
-    """Whether a line has a setting of its own of this number."""
-    return source is not None and any(row[0] == number and row[2] == line for row in _settings(source))
 
 
 @functools.lru_cache(64)

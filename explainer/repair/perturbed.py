@@ -70,6 +70,7 @@ def _failing(checker: Any, edits: tuple[Edit, ...], candidate: Candidate, change
 
 
 def _passes_with(checker: Any, candidate: Candidate, changes: tuple[Edit, ...]) -> bool:
+    """Whether the program runs with an edit and other numbers, which stand in other lines."""
     if _lines(candidate.edits) & _lines(changes):
         return False
     control = checker.control()
@@ -88,9 +89,8 @@ def _written(candidate: Candidate) -> list[int]:
 
 
 def _with(checker: Any, candidate: Candidate, changes: tuple[Edit, ...], made: set[int | None]) -> bool | None:
-    control = checker.control()
-    plain = checker.tried_with(replace(candidate, edits=changes), control)
-    if plain is None or not _alike(plain, control):
+    control, plain = checker.control(), _failing(checker, (), candidate, changes)
+    if plain is None:
         return None
     both = checker.tried_with(replace(candidate, edits=(*candidate.edits, *changes)), control)
     if both is None:

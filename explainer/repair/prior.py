@@ -39,6 +39,7 @@ ATOM: Mapping[str, float] = {
     "whole": 0.6,
     "registered": 0.2,
     "severed": 0.3,
+    "uncut": 0.1,
     "recorded": 0.1,
     "unrecorded": 0.1,
     "index": 0.8,
@@ -135,7 +136,7 @@ ROLE: Mapping[str, float] = {
 #: What can mend a graph, which does not depend on sizes; what can mend a dtype, which does not either.
 GRAPHS = ("order", "detach", "clone", "statement", "drop", "value", "call", "key", "name", "keyword", "namesake",
           "sibling", "derived", "uncalled", "severed", "recorded", "unrecorded", "likewise", "rebound", "branched",
-          "parameter", "adjusted", "unreturned", "copied", "dropped", "condition")  # fmt: skip
+          "parameter", "adjusted", "unreturned", "copied", "dropped", "condition", "uncut")  # fmt: skip
 DTYPES = ("value", "keyword", "namesake", "swap", "unwrap", "drop", "key", "name", "call", "index", "element",
           "statement", "order", "sibling", "derived", "uncalled", "copied", "operator", "parameter", "adjusted",
           "likewise", "rebound", "branched", "unreturned", "prepared", "dropped")  # fmt: skip
@@ -176,7 +177,7 @@ SIZED = ("prepared", "parameter")
 _OF_FAMILY = {"autograd": GRAPHS, "inplace": GRAPHS, "dtype": DTYPES, "amp": (*DTYPES, "level"), "unsupported": DTYPES,
               "checkpoint": LOADING, "dataloader": SAMPLES, "oom": SIZED, "nan": VALUES}  # fmt: skip
 #: What mends graphs alone; what mends only where tensors lie, or an index too large: elsewhere data would be lost.
-_ALONE = ("detach", "clone", "severed", "recorded", "unrecorded")
+_ALONE = ("detach", "clone", "severed", "uncut", "recorded", "unrecorded")
 #: A layer that nothing calls is no sign where memory lies in another order: each makes a new tensor, and so runs.
 _NO_SIGN = {"view": ("uncalled",)}
 _ONLY = {
@@ -221,7 +222,7 @@ _BY_HAND = {"departs": -2.0, "later": 1.0, "met": 1.5, "as-sibling": -1.0, "offs
             "multiplied": -1.0, "counts-both": -1.5, "one-more": -1.5, "exact": -1.0, "staged": -2.5, "numbered": -2.5,
             "turned-input": 3.0, "levels": 3.0}  # fmt: skip
 _SIGNED = ("usual", "mapped", "wrapped", "windowed", "unreturned", "likewise", "shortened", "paired", "expanded",
-           "extended", "tail", "earlier", "alongside",
+           "extended", "tail", "earlier", "alongside", "uncut",
            "dropped", "indexed", "sides", "nonempty", "relabelled", "uncalled", "namesake", "repeated",
            "marked", "stepped", "recut", "seam", "padded", "state", "guard", "kept", "encoded",
            "overlapping", "multiple", "drawn", "filled", "times", "lengthened",

@@ -61,6 +61,18 @@ REPAIRS = [
         "",
         "    return x, halved(n, layers=len(convs))",
     ),
+    (
+        "uncut",
+        "def f(u, x):\n    b = d(u, x[:, 1])",
+        "appears to not have been used in the graph",
+        "    b = d(u, x)[:, 1]",
+    ),
+    (
+        "uncut",
+        "a = torch.autograd.grad(x, s[:2], retain_graph=True)[0]",
+        "appears to not have been used in the graph",
+        "a = torch.autograd.grad(x, s, retain_graph=True)[0][:2]",
+    ),
     ("detach", "self.kept = f(x)", "", "self.kept = f(x).detach()"),
     ("detach", "kept = [f(one) for one in x]", "", "kept = [f(one).detach() for one in x]"),
     ("detach", "for x in rows:\n    h = f(x, h)", "", "    h = f(x, h).detach()"),

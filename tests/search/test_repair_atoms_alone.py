@@ -96,6 +96,7 @@ ALONE = [
     ("windowed", "x + s[:t, :t]", ""),  # nothing longer than it meets it
     ("unreturned", "def f(x):\n    y = x\n    return y", ""),  # its value is wanted where it failed
     ("likewise", "y = f(x)", ""),
+    ("uncut", "a = d(x, s)", "appears to not have been used in the graph"),
     ("alongside", "x = x[keep]", "sizes 6 and 4"),  # nothing has the rows that it had
     ("indexed", "f(x[0], k[0], v)", ""),  # not by a name
     ("indexed", "f(x[:, ids], v)", ""),  # one alone

@@ -32,6 +32,19 @@ FIELD = """
     """
 #: Program, a piece of the line to edit, what the first fix puts there.
 FAULTS = {
+    "a gradient by columns that are cut for the call": (
+        """
+        import torch
+        from torch import nn
+        net = nn.Sequential(nn.Linear(2, 8), nn.Tanh(), nn.Linear(8, 1))
+        def slope(u, places):
+            return torch.autograd.grad(u, places, torch.ones_like(u), create_graph=True)[0]
+        places = torch.rand(9, 2, requires_grad=True)
+        u = net(places)
+        along = slope(u, places[:, :1])
+        across = slope(u, places[:, 1:])
+        (along + 2 * across).square().mean().backward()
+        """, "along = slope", "slope(u, places)[:, :1]"),
     "an axis of channels is cut, not that of time": (
         """
         import torch

@@ -278,6 +278,18 @@ FAULTS = {
         x, y = torch.rand(4, 6, 3), torch.randint(0, 5, (4, 6))
         nn.functional.cross_entropy(read(x).view(4 * 6, -1), y.reshape(4 * 6)).backward()
         """, "read(x).view(", "read(x).reshape("),
+    "a sum that begins with one row and gets those of several": (
+        """
+        import torch
+        from torch import nn
+        net = nn.Linear(3, 4)
+        def total(rows):
+            whole = torch.zeros(4)
+            for row in rows:
+                whole += net(row)
+            return whole
+        total(torch.rand(2, 5, 3)).mean().backward()
+        """, "whole += net(row)", "whole = whole + net(row)"),
     "an average over the features, which are as many as a name says": (
         """
         import torch

@@ -24,6 +24,7 @@ _SHAPE = {
     "collate.filled": 0,
     "collate.collated": 0,
     "squeezed.columns": -1,
+    "view.outgrown": 0,
     "squeezed.squeezed": 0,
     "layers.around": -1,
     "layers.over_channels": 0,

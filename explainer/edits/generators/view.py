@@ -9,7 +9,7 @@ from functools import partial
 from explainer.edits.candidate import Candidate
 from explainer.edits.evidence import Evidence
 from explainer.edits.generators.slices import chain, editable, operands
-from explainer.edits.kinds import methods
+from explainer.edits.kinds import inplace, methods
 from explainer.edits.lines import changed
 from explainer.edits.place import Place
 from explainer.source import walked
@@ -37,6 +37,14 @@ def copied(evidence: Evidence) -> Iterator[Candidate]:
                     for place in (one for one in step.places[:1] if editable(one)):
                         edits = partial(methods.insert_method, place, "clone()")
                         yield from evidence.made(edits, "insert-method", place, "clone", what=place.text[:48])
+
+
+def outgrown(evidence: Evidence) -> Iterator[Candidate]:
+    """`s.mul_(a).add_(b)` -> `s = s.mul(a).add(b)`: what broadcasting makes larger gets memory of its own."""
+    crash = evidence.crash
+    if crash is not None and crash.place is not None and "match the broadcast shape" in evidence.message:
+        edits = partial(inplace.out_of_place, crash.place)
+        yield from evidence.made(edits, "out-of-place", crash.place, "outgrows", what=crash.place.text[:48])
 
 
 def _laid_out(evidence: Evidence, place: Place, node: ast.Call) -> Iterator[Candidate]:

@@ -109,6 +109,7 @@ ATOMS: dict[str, Atom] = {
     "detach": graphs.detach,
     "clone": graphs.clone,
     "severed": graphs.severed,
+    "uncut": graphs.uncut,
     "recorded": graphs.recorded,
     "unrecorded": graphs.unrecorded,
     "indexed": slices.indexed,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from explainer.edits.evidence import Evidence
 from explainer.edits.place import as_primary
+from explainer.repair.atoms.arguments import replaced
 from explainer.repair.atoms.common import expressions, row_of, statement_of
 from explainer.repair.offer import Offer
 from explainer.repair.spots import Spot
@@ -52,6 +53,43 @@ def severed(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
                 head = " " * statement.col_offset
                 whole = f"{spot.place.source.text(statement)}\n{head}{own} = {cut}"
                 yield Offer("severed", spot, row_of([statement]), whole, "behind", 0.2 * at, one)
+
+
+def uncut(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
+    """`grad(u, pts[:, :1])` -> `grad(u, pts)[:, :1]`: by what the graph holds, and cut then; so all that is cut of it.
+
+    A cut that is made for the call is a new tensor, of which nothing was computed.
+    """
+    function = spot.place.source.function_at(spot.place.line) or spot.place.source.tree
+    own = [(call, cut) for call, cut in _given_cuts(spot.place.node) if "used in the graph" in evidence.message]
+    for call, cut in own:
+        alike = [pair for pair in _given_cuts(function) if called(pair[0]) == called(call)
+                 and ast.unparse(pair[1].value) == ast.unparse(cut.value)]  # fmt: skip
+        texts = [(_result(spot, each), _cut_after(spot, each, one)) for each, one in alike]
+        first = next((at for at, (each, _) in enumerate(alike) if each is call), None)
+        if first is not None:
+            node, new = texts.pop(first)
+            yield Offer("uncut", spot, node, new, "behind", twins=tuple(texts))
+
+
+def _given_cuts(around: ast.AST | None) -> Iterator[tuple[ast.Call, ast.Subscript]]:
+    """The calls that are given a part of a name's value, with that: `d(u, pts[:, :1])`."""
+    for call in (one for one in walked(around) if isinstance(one, ast.Call)) if around is not None else ():
+        for one in call.args:
+            if isinstance(one, ast.Subscript) and isinstance(one.value, ast.Name):
+                yield call, one
+
+
+def _result(spot: Spot, call: ast.Call) -> ast.expr:
+    """A call of `grad` with the one of its results that is taken; any other call."""
+    above = spot.place.source.parent_of(call)
+    return above if called(call) == "grad" and isinstance(above, ast.Subscript) else call
+
+
+def _cut_after(spot: Spot, call: ast.Call, cut: ast.Subscript) -> str:
+    source = spot.place.source
+    whole = replaced(spot, _result(spot, call), [(cut, source.text(cut.value))])
+    return f"{whole}[{source.text(cut.slice)}]"
 
 
 def recorded(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
