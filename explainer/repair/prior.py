@@ -238,8 +238,9 @@ def atoms_for(family: str, sized: bool = False) -> Sequence[str]:
 
 
 def cost(offer: Offer) -> float:
-    """What speaks against an offer: its kind, its place, its filler."""
-    return ATOM[offer.atom] + ROLE[offer.spot.role] + min(_STEP * offer.spot.distance, _FAR) + offer.weight
+    """What speaks against an offer: its kind, its place, its filler; what has a sign of its own may lie far behind."""
+    far = 0.0 if has_sign(offer.atom) else min(_STEP * offer.spot.distance, _FAR)
+    return ATOM[offer.atom] + ROLE[offer.spot.role] + far + offer.weight
 
 
 def score(features: Mapping[str, float]) -> float:

@@ -9,6 +9,7 @@ from test_repair_atoms_alone import ALONE
 from explainer.edits.evidence import Evidence, Step
 from explainer.edits.place import Place
 from explainer.repair.atoms import ATOMS
+from explainer.repair.offer import Offer
 from explainer.repair.prior import ATOM, cost
 from explainer.repair.spots import Spot
 from explainer.source import parsed_source
@@ -310,3 +311,14 @@ def test_the_farther_place_of_the_same_edit_costs_more():
     far = Spot(spot.place, "slice", 4, scope=SCOPE)
     near, other = next(ATOMS["keyword"](spot, evidence)), next(ATOMS["keyword"](far, evidence))
     assert cost(near) < cost(other)
+
+
+def test_what_has_a_sign_of_its_own_costs_as_much_far_behind():
+    spot, _ = spot_of("self.kept = f(x)[:, 1]")
+    far = Spot(spot.place, "slice", 9, scope=SCOPE)
+    near = Spot(spot.place, "slice", 1, scope=SCOPE)
+    signed, plain = (
+        [cost(Offer(atom, one, spot.place.node, "y")) for one in (near, far)] for atom in ("mapped", "size")
+    )
+    assert signed[0] == signed[1]
+    assert plain[0] < plain[1]
