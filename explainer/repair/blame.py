@@ -146,7 +146,7 @@ def _rivals(found: list[Survivor]) -> list[Candidate]:
     lines: dict[Any, Survivor] = {}
     for one in found:
         edits = one.candidate.edits
-        fits_anything = one.counted.get("adapts") or collates(edits) or puts_in(edits)
+        fits_anything = one.forgets or one.counted.get("adapts") or collates(edits) or puts_in(edits)
         if not one.judgement.doubts and not fits_anything and one.score > found[0].score - RIVAL:
             lines.setdefault(one.line, one)
     return [one.candidate for line, one in lines.items() if line != found[0].line][:_RIVALS]
