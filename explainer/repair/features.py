@@ -49,9 +49,9 @@ from explainer.source import Source, loaded, of_self, walked
 Features = Mapping[str, float]
 Line = tuple[str, int]
 _OF_ALL = re.compile(rf"\b(?:{'|'.join(OF_DATA)})\s*=(?!=)\s*[a-z_A-Z]")
-#: What grows or shrinks from stage to stage.
 #: What one more is said of.
 _MORE = re.compile(r"(\w+) \+ 1\b")
+#: What grows or shrinks from stage to stage.
 _STAGED = re.compile(r"(?://|\*) 2 \*\* [a-z_]\w*")
 _OWN = re.compile(r"\bself\.(\w+)")
 _TOKEN = re.compile(r"[A-Za-z_]\w*|\d+(?:\.\d+)?|\S")
@@ -132,21 +132,15 @@ def features(
         "forgets": float(forgetting),
         "reads-unread": float(not forgetting and reads_unread(candidate, evidence)),
         "exact": float(candidate.exact),
-        "levels": float(_levels(candidate, evidence)),
-        "offset": float(any(_offsets(edit.before or "", edit.after or "") for edit in candidate.edits)),
         "other-end": float(_other_end(candidate)),
         "kept-otherwise": float(_kept_otherwise(candidate, evidence)),
         "fills": float(_fills(candidate, evidence)),
         "counts-both": float(_counts_both(candidate, run, control, evidence)),
         "one-more": float(_one_more(candidate, run, control, evidence)),
         "numbered": float(adds_start(candidate)),
-        "staged": float(
-            any(_STAGED.search(one.after or "") and not _STAGED.search(one.before or "") for one in candidate.edits)
-        ),
         "multiplied": float(multiplied(candidate)),
         "takes-part": float(takes_a_part(candidate, evidence)),
         "both-directions": float(bool(lost) and takes_both_directions(candidate, evidence)),
-        "counts-all": float(any(_counts_all(one.before or "", one.after or "") for one in candidate.edits)),
         "adapts": float(only_adapts(candidate)),
         "cast": float(is_cast(candidate)),
         "drops-name": float(drops_name(candidate)),
@@ -168,9 +162,14 @@ def adds_start(candidate: Candidate) -> bool:
 
 def _other_end(candidate: Candidate) -> bool:
     """Whether just one end of a layer gives way to its other one: `base.in_features` -> `base.out_features`."""
-    edit = candidate.edits[0]
-    gone, come = (list(one.elements()) for one in _exchanged(edit.before, edit.after))
-    return len(candidate.edits) == len(gone) == len(come) == 1 and ENDS.get(gone[0]) == come[0]
+    pair = _one_for_another(candidate)
+    return pair is not None and ENDS.get(pair[0]) == pair[1]
+
+
+def _one_for_another(candidate: Candidate) -> tuple[str, str] | None:
+    """The one token that gives way to another; None where more is changed."""
+    gone, come = (list(one.elements()) for one in _exchanged(candidate.edits[0].before, candidate.edits[0].after))
+    return (gone[0], come[0]) if len(candidate.edits) == len(gone) == len(come) == 1 else None
 
 
 def _kept_otherwise(candidate: Candidate, evidence: Evidence) -> bool:
@@ -203,15 +202,16 @@ def _levels(candidate: Candidate, evidence: Evidence) -> bool:
 
     They were two on purpose; what a layer is given at once is no setting.
     """
-    gone, come = (list(one.elements()) for one in _exchanged(candidate.edits[0].before, candidate.edits[0].after))
-    if len(candidate.edits) != 1 or len(gone) != 1 or len(come) != 1 or not (gone[0] + come[0]).isdigit():
+    pair = _one_for_another(candidate)
+    if pair is None or not "".join(pair).isdigit():
         return False
-    old, new = int(gone[0]), int(come[0])
+    old, new = map(int, pair)
+    if not {old, new} <= set(evidence.said) or new < _SETTING:
+        return False
     at = evidence.sources(candidate.culprit.file), candidate.culprit.line
     values = [row for source in evidence.sources_seen() for row in _settings(source)]
     changed = any((source, line) == at and value == old for value, source, line in values)
-    beside = any(value == new for value, _, _ in values)
-    return {old, new} <= set(evidence.said) and new >= _SETTING and changed and beside
+    return changed and any(value == new for value, _, _ in values)
 
 
 @functools.lru_cache(64)
@@ -337,6 +337,10 @@ def _of_text(candidate: Candidate, evidence: Evidence) -> dict[str, float]:
         "new-number": float(any(token.isdigit() for token in come)),
         "same-tokens": float(not gone and not come),
         "familiar": _familiar(candidate, source) if source is not None else 0.0,
+        "levels": float(_levels(candidate, evidence)),
+        "offset": float(any(_offsets(*pair) for pair in pairs)),
+        "staged": float(any(_STAGED.search(after) and not _STAGED.search(before) for before, after in pairs)),
+        "counts-all": float(any(_counts_all(*pair) for pair in pairs)),
     }
 
 

@@ -65,17 +65,22 @@ def outliving(checker: Any, evidence: Evidence, candidate: Candidate, rivals: Se
 
 def _failing(checker: Any, edits: tuple[Edit, ...], candidate: Candidate, changes: tuple[Edit, ...]) -> Run | None:
     """The run of edits with other numbers, where it fails as the unedited program does."""
-    run: Run | None = checker.tried_with(replace(candidate, edits=(*edits, *changes)), checker.control())
+    run = _run(checker, candidate, (*edits, *changes))
     return run if run is not None and _alike(run, checker.control()) else None
+
+
+def _run(checker: Any, candidate: Candidate, edits: tuple[Edit, ...]) -> Run | None:
+    """The run of the program with edits in the place of a candidate's own."""
+    run: Run | None = checker.tried_with(replace(candidate, edits=edits), checker.control())
+    return run
 
 
 def _passes_with(checker: Any, candidate: Candidate, changes: tuple[Edit, ...]) -> bool:
     """Whether the program runs with an edit and other numbers, which stand in other lines."""
     if _lines(candidate.edits) & _lines(changes):
         return False
-    control = checker.control()
-    run = checker.tried_with(replace(candidate, edits=(*candidate.edits, *changes)), control)
-    return run is not None and passes(run, control)
+    run = _run(checker, candidate, (*candidate.edits, *changes))
+    return run is not None and passes(run, checker.control())
 
 
 def _lines(edits: tuple[Edit, ...]) -> set[tuple[str, int]]:
@@ -92,7 +97,7 @@ def _with(checker: Any, candidate: Candidate, changes: tuple[Edit, ...], made: s
     control, plain = checker.control(), _failing(checker, (), candidate, changes)
     if plain is None:
         return None
-    both = checker.tried_with(replace(candidate, edits=(*candidate.edits, *changes)), control)
+    both = _run(checker, candidate, (*candidate.edits, *changes))
     if both is None:
         return None
     if passes(both, control):
@@ -132,8 +137,7 @@ def _changes(evidence: Evidence, candidate: Candidate, read: list[int], factor: 
 
 def _multiplied(source: Source, number: int, factor: int, candidate: Candidate) -> tuple[Edit, ...]:
     """The edits of a file's lines beside the candidate's own."""
-    own = {line for edit in candidate.edits if edit.file == shown(source.file)
-           for line in range(edit.start_line, edit.end_line + 1)}  # fmt: skip
+    own = {line for file, line in _lines(candidate.edits) if file == shown(source.file)}
     spans = (source.span(node) for node in source.nodes() if _is(node, number))
     free = [(span, str(factor * number)) for span in spans if not own & {span.line, span.end_line or span.line}]
     return changed(source, free) if free else ()

@@ -141,22 +141,19 @@ def _together(fates: Sequence[tuple[Proposal, str]], evidence: Evidence) -> Iter
 
 def _queue(fates: Iterable[tuple[Proposal, str]], untold: int = _UNTOLD) -> list[Proposal]:
     """What is worth a whole run, the best first, with a few of one kind at one line."""
-    kept = [
-        (replace(one, cost=one.cost + _BEHIND[fate], past=fate == PASSES), fate)
-        for one, fate in fates
-        if fate in _BEHIND
-    ]
-    kept.sort(key=lambda row: row[0].cost)
+    known = ((one, fate) for one, fate in fates if fate in _BEHIND)
+    kept = [replace(one, cost=one.cost + _BEHIND[fate], past=fate == PASSES) for one, fate in known]
+    kept.sort(key=lambda one: one.cost)
     return list(_spread(kept, untold))[:RUNS]
 
 
-def _spread(ranked: Iterable[tuple[Proposal, str]], untold: int) -> Iterator[Proposal]:
+def _spread(ranked: Iterable[Proposal], untold: int) -> Iterator[Proposal]:
     met: Counter[Any] = Counter()
-    for one, fate in ranked:
+    for one in ranked:
         key = (_line(one.candidate), one.atom or one.candidate.kind)
         met[key] += 1
         met[one.atom] += one.atom in UNSIEVED
-        if met[key] <= (_PAST if fate == PASSES else _ALIKE) and met[one.atom] <= untold:
+        if met[key] <= (_PAST if one.past else _ALIKE) and met[one.atom] <= untold:
             yield one
 
 

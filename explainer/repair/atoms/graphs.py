@@ -63,13 +63,11 @@ def uncut(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
     function = spot.place.source.function_at(spot.place.line) or spot.place.source.tree
     own = [(call, cut) for call, cut in _given_cuts(spot.place.node) if "used in the graph" in evidence.message]
     for call, cut in own:
-        alike = [pair for pair in _given_cuts(function) if called(pair[0]) == called(call)
-                 and ast.unparse(pair[1].value) == ast.unparse(cut.value)]  # fmt: skip
-        texts = [(_result(spot, each), _cut_after(spot, each, one)) for each, one in alike]
-        first = next((at for at, (each, _) in enumerate(alike) if each is call), None)
-        if first is not None:
-            node, new = texts.pop(first)
-            yield Offer("uncut", spot, node, new, "behind", twins=tuple(texts))
+        others = (pair for pair in _given_cuts(function) if pair[0] is not call)
+        alike = [(each, one) for each, one in others if called(each) == called(call)
+                 and ast.unparse(one.value) == ast.unparse(cut.value)]  # fmt: skip
+        twins = tuple((_result(spot, each), _cut_after(spot, each, one)) for each, one in alike)
+        yield Offer("uncut", spot, _result(spot, call), _cut_after(spot, call, cut), "behind", twins=twins)
 
 
 def _given_cuts(around: ast.AST | None) -> Iterator[tuple[ast.Call, ast.Subscript]]:

@@ -34,13 +34,12 @@ def row(spot: Spot, evidence: Evidence) -> Iterator[Offer]:
 def _listed(spot: Spot, node: ast.expr, evidence: Evidence) -> Iterator[Offer]:
     """Another list at the top of the file in the place of one, where the message names both lengths."""
     source = spot.place.source
-    top = _at_top(source) if isinstance(node, ast.Name) else frozenset()
-    if not isinstance(node, ast.Name) or node.id not in top:
+    if not isinstance(node, ast.Name) or node.id not in _at_top(source):
         return
     places = [one.place for one in evidence.steps if one.place is not None and one.place.source is source]
     scopes = [evidence.scope_of(place) for place in places]
     found = {name[4:-1]: size for scope in scopes for name, size in scope.items() if name.startswith("len(")}
-    for other in sorted(top & found.keys()) if found.get(node.id) in evidence.said else ():
+    for other in sorted(_at_top(source) & found.keys()) if found.get(node.id) in evidence.said else ():
         if found[other] != found[node.id] and found[other] in evidence.said:
             yield Offer("row", spot, node, other, "list")
 
